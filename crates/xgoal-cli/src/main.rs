@@ -1,0 +1,3 @@
+//! The `xgoal` command.
+
+fn main() {}

@@ -1,0 +1,121 @@
+//! The library's one error type: which file, line or key, what was found, what was expected.
+
+use std::path::{Path, PathBuf};
+
+/// A result whose error is [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can go wrong, in words a user can act on.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused to read or write a file.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file was read but is damaged, hostile, or not what its name says.
+    #[error("{}: {source}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and where.
+        source: ParseError,
+    },
+    /// Values that are readable but cannot be used (shapes, NaN, labels out of range).
+    #[error("{0}")]
+    Data(String),
+    /// A matrix operation met operands that do not fit.
+    #[error("{operation}: shapes {left:?} and {right:?} do not fit")]
+    Shape {
+        /// The operation that was asked for.
+        operation: &'static str,
+        /// Rows and columns of the left operand.
+        left: (usize, usize),
+        /// Rows and columns of the right operand.
+        right: (usize, usize),
+    },
+    /// A layer name that the graph does not have.
+    #[error("no layer is called `{name}`; the graph has {}", available.join(", "))]
+    UnknownLayer {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        available: Vec<String>,
+    },
+    /// A setting name that does not exist.
+    #[error("unknown setting `{key}`{}; the settings are {}", origin(.file.as_deref()), known.join(", "))]
+    UnknownSetting {
+        /// The key that was given.
+        key: String,
+        /// The file it stood in, if any.
+        file: Option<PathBuf>,
+        /// All keys that exist.
+        known: Vec<&'static str>,
+    },
+    /// A setting whose value is of the wrong type or out of its range.
+    #[error("setting `{key}`: found {found}, expected {expected}")]
+    Setting {
+        /// The key.
+        key: &'static str,
+        /// The value as given.
+        found: String,
+        /// The type or range.
+        expected: String,
+    },
+    /// A loss term became NaN or infinite.
+    #[error(
+        "{stage} epoch {epoch}: {term} is {value}; try a smaller learning rate or check the weights and attributes"
+    )]
+    NonFinite {
+        /// The stage of training.
+        stage: &'static str,
+        /// The epoch, from 0.
+        epoch: u32,
+        /// The term, as `metrics.jsonl` names it.
+        term: &'static str,
+        /// The value it took.
+        value: f64,
+    },
+}
+
+fn origin(file: Option<&Path>) -> String {
+    file.map(|f| format!(" in {}", f.display())).unwrap_or_default()
+}
+
+/// What is wrong inside a file, and at which byte where that is known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", at.map(|a| format!(" (at byte {a})")).unwrap_or_default())]
+pub struct ParseError {
+    /// Byte offset into the (decompressed) file.
+    pub at: Option<u64>,
+    /// What was found and what was expected.
+    pub message: String,
+}
+
+impl ParseError {
+    /// An error without a position.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { at: None, message: message.into() }
+    }
+
+    /// An error at a byte offset.
+    pub fn at(at: u64, message: impl Into<String>) -> Self {
+        Self { at: Some(at), message: message.into() }
+    }
+
+    /// Names the file the error was found in.
+    pub fn in_file(self, path: &Path) -> Error {
+        Error::Parse { path: path.to_path_buf(), source: self }
+    }
+}
+
+impl Error {
+    /// Wraps an operating-system error with the path it concerns.
+    pub fn io(path: &Path, source: std::io::Error) -> Self {
+        Error::Io { path: path.to_path_buf(), source }
+    }
+}

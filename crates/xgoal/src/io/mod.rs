@@ -1,0 +1,3 @@
+//! Files: sources in, models and embeddings out.
+
+pub mod arrays;

@@ -1,0 +1,250 @@
+use super::Dense;
+use crate::error::{Error, ParseError, Result};
+
+/// Compressed sparse rows.
+///
+/// ```text
+///            0 1 2
+///     row 0 [ . 5 . ]      indptr  = [0, 1, 3]
+///     row 1 [ 7 . 9 ]      indices = [1, 0, 2]
+///                          values  = [5, 7, 9]
+/// ```
+///
+/// Column indices rise strictly within a row, so there are no duplicates. Stored zeros are allowed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Csr<T = f32> {
+    rows: usize,
+    cols: usize,
+    indptr: Vec<usize>,
+    indices: Vec<u32>,
+    values: Vec<T>,
+}
+
+impl<T: Copy + Default> Csr<T> {
+    /// Checks and wraps the three arrays. Rows whose columns do not rise strictly are refused.
+    pub fn try_new(
+        rows: usize,
+        cols: usize,
+        indptr: Vec<usize>,
+        indices: Vec<u32>,
+        values: Vec<T>,
+    ) -> std::result::Result<Self, ParseError> {
+        if indptr.len() != rows + 1 || indptr[0] != 0 {
+            return Err(ParseError::new(format!(
+                "sparse matrix: {} row pointers starting at {:?}, expected {} starting at 0",
+                indptr.len(),
+                indptr.first(),
+                rows + 1
+            )));
+        }
+        if indices.len() != values.len() || indptr[rows] != indices.len() {
+            return Err(ParseError::new(format!(
+                "sparse matrix: {} column indices, {} values and a last row pointer of {}; \
+                 the three must be equal",
+                indices.len(),
+                values.len(),
+                indptr[rows]
+            )));
+        }
+        for r in 0..rows {
+            let (from, to) = (indptr[r], indptr[r + 1]);
+            if from > to || to > indices.len() {
+                return Err(ParseError::new(format!(
+                    "sparse matrix: row {r} has pointers {from} to {to}, expected rising \
+                     pointers up to {}",
+                    indices.len()
+                )));
+            }
+            let row = &indices[from..to];
+            if let Some(bad) = row.iter().find(|c| **c as usize >= cols) {
+                return Err(ParseError::new(format!(
+                    "sparse matrix: row {r} has column {bad}, expected less than {cols}"
+                )));
+            }
+            if row.windows(2).any(|w| w[0] >= w[1]) {
+                return Err(ParseError::new(format!(
+                    "sparse matrix: row {r} has columns that do not rise strictly"
+                )));
+            }
+        }
+        Ok(Self { rows, cols, indptr, indices, values })
+    }
+
+    /// A matrix without stored entries.
+    pub fn empty(rows: usize, cols: usize) -> Self {
+        Self { rows, cols, indptr: vec![0; rows + 1], indices: Vec::new(), values: Vec::new() }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Number of stored entries.
+    pub fn nnz(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Where each row starts; one more entry than rows.
+    pub fn indptr(&self) -> &[usize] {
+        &self.indptr
+    }
+
+    /// Column of each stored entry.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// Value of each stored entry.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Values to be changed in place; the pattern stays.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// Columns and values of one row.
+    pub fn row(&self, r: usize) -> (&[u32], &[T]) {
+        let range = self.indptr[r]..self.indptr[r + 1];
+        (&self.indices[range.clone()], &self.values[range])
+    }
+
+    /// The transpose, and for each of its entries the position of that entry in `self`.
+    pub fn transpose_with_positions(&self) -> (Self, Vec<u32>) {
+        let mut indptr = vec![0usize; self.cols + 1];
+        for &c in &self.indices {
+            indptr[c as usize + 1] += 1;
+        }
+        for c in 0..self.cols {
+            indptr[c + 1] += indptr[c];
+        }
+        let mut next = indptr.clone();
+        let mut indices = vec![0u32; self.nnz()];
+        let mut values = vec![T::default(); self.nnz()];
+        let mut positions = vec![0u32; self.nnz()];
+        for r in 0..self.rows {
+            for at in self.indptr[r]..self.indptr[r + 1] {
+                let slot = &mut next[self.indices[at] as usize];
+                indices[*slot] = r as u32;
+                values[*slot] = self.values[at];
+                positions[*slot] = at as u32;
+                *slot += 1;
+            }
+        }
+        (Self { rows: self.cols, cols: self.rows, indptr, indices, values }, positions)
+    }
+
+    /// The transpose.
+    pub fn transpose(&self) -> Self {
+        self.transpose_with_positions().0
+    }
+
+    /// The same pattern with every value mapped.
+    pub fn map<U: Copy>(&self, f: impl Fn(T) -> U) -> Csr<U> {
+        Csr {
+            rows: self.rows,
+            cols: self.cols,
+            indptr: self.indptr.clone(),
+            indices: self.indices.clone(),
+            values: self.values.iter().map(|v| f(*v)).collect(),
+        }
+    }
+}
+
+impl Csr<f32> {
+    /// Sorts (row, column, value) triplets and sums those at the same place.
+    pub fn from_triplets(
+        rows: usize,
+        cols: usize,
+        mut entries: Vec<(u32, u32, f32)>,
+    ) -> Result<Self> {
+        if let Some(bad) = entries.iter().find(|e| e.0 as usize >= rows || e.1 as usize >= cols) {
+            return Err(Error::Data(format!(
+                "sparse matrix: an entry at ({}, {}), expected row < {rows} and column < {cols}",
+                bad.0, bad.1
+            )));
+        }
+        entries.sort_by_key(|e| (e.0, e.1));
+        let mut matrix = Csr::empty(rows, cols);
+        matrix.indices.reserve(entries.len());
+        matrix.values.reserve(entries.len());
+        let mut last = None;
+        for (r, c, v) in entries {
+            if last == Some((r, c)) {
+                *matrix.values.last_mut().expect("an entry came before") += v;
+            } else {
+                matrix.indices.push(c);
+                matrix.values.push(v);
+                matrix.indptr[r as usize + 1] += 1;
+                last = Some((r, c));
+            }
+        }
+        for r in 0..rows {
+            matrix.indptr[r + 1] += matrix.indptr[r];
+        }
+        Ok(matrix)
+    }
+
+    /// The non-zeros of a dense matrix.
+    pub fn from_dense(dense: &Dense) -> Self {
+        let mut matrix = Csr::empty(dense.rows(), dense.cols());
+        for r in 0..dense.rows() {
+            for (c, v) in dense.row(r).iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                matrix.indices.push(c as u32);
+                matrix.values.push(*v);
+            }
+            matrix.indptr[r + 1] = matrix.indices.len();
+        }
+        matrix
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Csr {
+        Csr::from_triplets(2, 3, vec![(1, 2, 9.0), (0, 1, 5.0), (1, 0, 7.0)]).unwrap()
+    }
+
+    #[test]
+    fn triplets_are_sorted_and_summed() {
+        assert_eq!(small().indptr(), [0, 1, 3]);
+        assert_eq!(small().indices(), [1, 0, 2]);
+        let summed = Csr::from_triplets(1, 1, vec![(0, 0, 1.0), (0, 0, 2.0)]).unwrap();
+        assert_eq!(summed.values(), [3.0]);
+        assert!(Csr::from_triplets(1, 1, vec![(0, 1, 1.0)]).is_err());
+    }
+
+    #[test]
+    fn transpose_keeps_positions() {
+        let m = small();
+        let (t, positions) = m.transpose_with_positions();
+        assert_eq!((t.rows(), t.cols()), (3, 2));
+        assert_eq!(t.row(2), (&[1u32][..], &[9.0f32][..]));
+        for (at, &p) in positions.iter().enumerate() {
+            assert_eq!(t.values()[at], m.values()[p as usize]);
+        }
+        assert_eq!(t.transpose(), m);
+    }
+
+    #[test]
+    fn broken_arrays_are_refused() {
+        let refused = |indptr: Vec<usize>, indices: Vec<u32>| {
+            let values = vec![1.0f32; indices.len()];
+            Csr::try_new(2, 3, indptr, indices, values).unwrap_err().message
+        };
+        assert!(refused(vec![0, 1], vec![0]).contains("row pointers"));
+        assert!(refused(vec![0, 2, 1], vec![0]).contains("pointers"));
+        assert!(refused(vec![0, 0, 1], vec![3]).contains("less than 3"));
+        assert!(refused(vec![0, 2, 2], vec![1, 1]).contains("strictly"));
+        assert!(refused(vec![0, 1, 3], vec![0]).contains("equal"));
+    }
+}
