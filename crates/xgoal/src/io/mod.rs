@@ -1,3 +1,5 @@
 //! Files: sources in, models and embeddings out.
 
 pub mod arrays;
+pub mod pickle;
+pub mod torch;

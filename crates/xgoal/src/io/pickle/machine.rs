@@ -1,0 +1,403 @@
+//! The pickle machine: opcodes, a stack with marks, and a memo.
+//!
+//! A pickle is a program for a small stack machine. Protocols 2 to 5 are read; the few text
+//! opcodes of protocol 0 are read as far as they need no unescaping. Payloads stay where they lie
+//! in the file: a 100 MB array is a slice, not a copy.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::allow::{self, Dialect, Global, wrong};
+use super::tensor;
+use super::value::{Budget, Heap, Object, Parsed, Value, quoted};
+use crate::error::ParseError;
+
+/// Stack slots, memo entries and objects one pickle may make: about 1 GB at worst.
+const MOST_VALUES: u64 = 1 << 26;
+/// An object's cost in stack slots, by size.
+const OBJECT: usize = 4;
+
+pub(super) struct Machine<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    dialect: Dialect,
+    stack: Vec<Value>,
+    marks: Vec<usize>,
+    memo: HashMap<u32, Value>,
+    pub(super) heap: Heap<'a>,
+    pub(super) budget: Budget,
+}
+
+/// Runs the program to its end; gives all objects and the one that is the result.
+pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> {
+    let mut machine = Machine {
+        bytes,
+        at: 0,
+        dialect,
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: HashMap::new(),
+        heap: Heap::default(),
+        budget: Budget::new(MOST_VALUES),
+    };
+    loop {
+        let at = machine.at as u64;
+        let opcode = machine.byte()?;
+        if opcode == b'.' {
+            let result = machine.pop(at)?;
+            return Ok((machine.heap, result));
+        }
+        machine.step(opcode, at)?;
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn step(&mut self, opcode: u8, at: u64) -> Parsed<()> {
+        match opcode {
+            0x80 => self.protocol(at),
+            0x95 => self.frame(at),
+
+            b'N' => self.push(Value::None, at),
+            0x88 => self.push(Value::Bool(true), at),
+            0x89 => self.push(Value::Bool(false), at),
+            b'K' => self.byte().and_then(|v| self.push(Value::Int(v.into()), at)),
+            b'M' => self.number(u16::from_le_bytes).and_then(|v| self.push_int(v, at)),
+            b'J' => self.number(i32::from_le_bytes).and_then(|v| self.push_int(v, at)),
+            b'G' => self.number(f64::from_be_bytes).and_then(|v| self.push(Value::Float(v), at)),
+            0x8a => self.byte().and_then(|n| self.long(n.into(), at)),
+            0x8b => self.number(u32::from_le_bytes).and_then(|n| self.long(n.into(), at)),
+            b'I' | b'L' | b'F' => self.text_number(opcode, at),
+
+            0x8c => self.byte().and_then(|n| self.text(n.into(), at)),
+            b'X' => self.number(u32::from_le_bytes).and_then(|n| self.text(n.into(), at)),
+            0x8d => self.number(u64::from_le_bytes).and_then(|n| self.text(n, at)),
+            b'C' | b'U' => self.byte().and_then(|n| self.binary(n.into(), at)),
+            b'B' | b'T' => self.number(u32::from_le_bytes).and_then(|n| self.binary(n.into(), at)),
+            0x8e | 0x96 => self.number(u64::from_le_bytes).and_then(|n| self.binary(n, at)),
+            b'S' | b'V' => self.quoted_line(opcode, at),
+
+            b'(' => self.mark(at),
+            b'0' => self.discard(at),
+            b'1' => self.pop_mark(at).map(drop),
+            b'2' => self.top(at).and_then(|v| self.push(v, at)),
+
+            b')' => self.push_new(Object::Tuple(Vec::new()), at),
+            0x85..=0x87 => self.short_tuple((opcode - 0x84).into(), at),
+            b't' => self.pop_mark(at).and_then(|v| self.push_new(Object::Tuple(v), at)),
+            b']' => self.push_new(Object::List(Vec::new()), at),
+            b'l' => self.pop_mark(at).and_then(|v| self.push_new(Object::List(v), at)),
+            b'a' => self.pop(at).and_then(|v| self.append(vec![v], at)),
+            b'e' => self.pop_mark(at).and_then(|v| self.append(v, at)),
+            0x8f => self.push_new(Object::Set(Vec::new()), at),
+            0x90 => self.pop_mark(at).and_then(|v| self.append(v, at)),
+            0x91 => self.pop_mark(at).and_then(|v| self.push_new(Object::Set(v), at)),
+            b'}' => self.push_new(Object::Dict(Vec::new()), at),
+            b'd' => {
+                let entries = self.pop_mark(at)?;
+                self.push_new(Object::Dict(Vec::new()), at)?;
+                self.set_items(entries, at)
+            }
+            b's' => {
+                let value = self.pop(at)?;
+                let key = self.pop(at)?;
+                self.set_items(vec![key, value], at)
+            }
+            b'u' => self.pop_mark(at).and_then(|v| self.set_items(v, at)),
+
+            b'q' => self.byte().and_then(|n| self.put(n.into(), at)),
+            b'r' => self.number(u32::from_le_bytes).and_then(|n| self.put(n, at)),
+            0x94 => self.put(self.memo.len() as u32, at),
+            b'h' => self.byte().and_then(|n| self.get(n.into(), at)),
+            b'j' => self.number(u32::from_le_bytes).and_then(|n| self.get(n, at)),
+            b'p' => self.index_line(at).and_then(|n| self.put(n, at)),
+            b'g' => self.index_line(at).and_then(|n| self.get(n, at)),
+
+            b'c' => self.global_lines(at).and_then(|g| self.push(Value::Global(g), at)),
+            0x93 => self.stack_global(at),
+            b'R' => {
+                let args = self.pop(at)?;
+                let callable = self.pop(at)?;
+                let built = allow::call(self, callable, args, at)?;
+                self.push(built, at)
+            }
+            0x81 => {
+                let args = self.pop(at)?;
+                let class = self.pop(at)?;
+                let built = allow::new(self, class, args, at)?;
+                self.push(built, at)
+            }
+            b'b' => {
+                let state = self.pop(at)?;
+                let target = self.top(at)?;
+                allow::build(self, target, state, at)
+            }
+            b'Q' if self.dialect == Dialect::Torch => {
+                let id = self.pop(at)?;
+                let storage = tensor::storage(self, id, at)?;
+                self.push_new(Object::Storage(storage), at)
+            }
+            // Read for its name, so that the refusal can say it.
+            b'i' => self.global_lines(at).and_then(|_| Err(unread(opcode, at))),
+            _ => Err(unread(opcode, at)),
+        }
+    }
+
+    fn protocol(&mut self, at: u64) -> Parsed<()> {
+        match self.byte()? {
+            0..=5 => Ok(()),
+            other => Err(ParseError::at(
+                at,
+                format!("found pickle protocol {other}, expected at most 5"),
+            )),
+        }
+    }
+
+    fn frame(&mut self, at: u64) -> Parsed<()> {
+        let length = self.number(u64::from_le_bytes)?;
+        self.claim(length, at).map(drop)
+    }
+
+    fn claim(&self, length: u64, at: u64) -> Parsed<usize> {
+        let left = self.bytes.len() - self.at;
+        usize::try_from(length).ok().filter(|n| *n <= left).ok_or_else(|| {
+            ParseError::at(
+                at,
+                format!("found {left} bytes up to the end of the file, expected {length}"),
+            )
+        })
+    }
+
+    fn take(&mut self, length: u64, at: u64) -> Parsed<&'a [u8]> {
+        let length = self.claim(length, at)?;
+        let taken = &self.bytes[self.at..self.at + length];
+        self.at += length;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Parsed<u8> {
+        let at = self.at as u64;
+        let byte = self.bytes.get(self.at).copied().ok_or_else(|| {
+            ParseError::at(at, "found the end of the file, expected more of the pickle")
+        })?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn number<const N: usize, T>(&mut self, decode: fn([u8; N]) -> T) -> Parsed<T> {
+        let at = self.at as u64;
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N as u64, at)?);
+        Ok(decode(array))
+    }
+
+    /// A line without its end, as the text opcodes carry.
+    fn line(&mut self, at: u64) -> Parsed<&'a str> {
+        let rest = &self.bytes[self.at..];
+        let text = rest
+            .iter()
+            .position(|b| *b == b'\n')
+            .and_then(|end| std::str::from_utf8(&rest[..end]).ok())
+            .ok_or_else(|| ParseError::at(at, "expected a line of text after the opcode"))?;
+        self.at += text.len() + 1;
+        Ok(text)
+    }
+
+    fn push(&mut self, value: Value, at: u64) -> Parsed<()> {
+        self.budget.spend(1, at)?;
+        self.stack.push(value);
+        Ok(())
+    }
+
+    fn push_int(&mut self, value: impl Into<i64>, at: u64) -> Parsed<()> {
+        self.push(Value::Int(value.into()), at)
+    }
+
+    fn push_new(&mut self, object: Object<'a>, at: u64) -> Parsed<()> {
+        let value = self.add(object, at)?;
+        self.push(value, at)
+    }
+
+    /// Puts an object on the heap.
+    pub(super) fn add(&mut self, object: Object<'a>, at: u64) -> Parsed<Value> {
+        self.budget.spend(OBJECT, at)?;
+        Ok(self.heap.add(at, object))
+    }
+
+    fn floor(&self) -> usize {
+        self.marks.last().copied().unwrap_or(0)
+    }
+
+    fn pop(&mut self, at: u64) -> Parsed<Value> {
+        let value = self.top(at)?;
+        self.stack.pop();
+        Ok(value)
+    }
+
+    fn top(&self, at: u64) -> Parsed<Value> {
+        self.stack[self.floor()..]
+            .last()
+            .copied()
+            .ok_or_else(|| ParseError::at(at, "found an empty stack, expected a value"))
+    }
+
+    fn mark(&mut self, at: u64) -> Parsed<()> {
+        self.budget.spend(1, at)?;
+        self.marks.push(self.stack.len());
+        Ok(())
+    }
+
+    fn pop_mark(&mut self, at: u64) -> Parsed<Vec<Value>> {
+        let mark = self
+            .marks
+            .pop()
+            .ok_or_else(|| ParseError::at(at, "found no mark on the stack, expected one"))?;
+        // The marks never lie above the top: `pop` stops at the last one.
+        Ok(self.stack.split_off(mark))
+    }
+
+    /// POP takes the mark when nothing lies above it.
+    fn discard(&mut self, at: u64) -> Parsed<()> {
+        if self.marks.last() == Some(&self.stack.len()) {
+            self.marks.pop();
+            return Ok(());
+        }
+        self.pop(at).map(drop)
+    }
+
+    fn short_tuple(&mut self, length: usize, at: u64) -> Parsed<()> {
+        if self.stack.len() - self.floor() < length {
+            return Err(ParseError::at(at, format!("expected {length} values on the stack")));
+        }
+        let items = self.stack.split_off(self.stack.len() - length);
+        self.push_new(Object::Tuple(items), at)
+    }
+
+    fn append(&mut self, values: Vec<Value>, at: u64) -> Parsed<()> {
+        let target = self.top(at)?;
+        match self.heap.get_mut(target) {
+            Some(Object::List(items) | Object::Set(items)) => {
+                items.extend(values);
+                Ok(())
+            }
+            _ => Err(wrong(self, at, "items for", target, "a list or set")),
+        }
+    }
+
+    fn set_items(&mut self, values: Vec<Value>, at: u64) -> Parsed<()> {
+        let target = self.top(at)?;
+        match self.heap.get_mut(target) {
+            Some(Object::Dict(entries)) if values.len().is_multiple_of(2) => {
+                entries.extend(values.chunks_exact(2).map(|pair| (pair[0], pair[1])));
+                Ok(())
+            }
+            Some(Object::Dict(_)) => {
+                Err(ParseError::at(at, "found a key without a value, expected pairs"))
+            }
+            _ => Err(wrong(self, at, "entries for", target, "a dict")),
+        }
+    }
+
+    fn put(&mut self, index: u32, at: u64) -> Parsed<()> {
+        self.budget.spend(2, at)?;
+        let value = self.top(at)?;
+        self.memo.insert(index, value);
+        Ok(())
+    }
+
+    fn get(&mut self, index: u32, at: u64) -> Parsed<()> {
+        let value = self.memo.get(&index).copied().ok_or_else(|| {
+            ParseError::at(at, format!("found memo entry {index}, which was never stored"))
+        })?;
+        self.push(value, at)
+    }
+
+    fn text(&mut self, length: u64, at: u64) -> Parsed<()> {
+        let bytes = self.take(length, at)?;
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| ParseError::at(at, format!("expected UTF-8 text, found {e}")))?;
+        self.push_new(Object::Text(Cow::Borrowed(text)), at)
+    }
+
+    fn binary(&mut self, length: u64, at: u64) -> Parsed<()> {
+        let bytes = self.take(length, at)?;
+        // Errors about an array's elements count from the first byte of its payload.
+        let start = (self.at - bytes.len()) as u64;
+        self.push_new(Object::Bytes(bytes), start)
+    }
+
+    fn long(&mut self, length: u64, at: u64) -> Parsed<()> {
+        let bytes = self.take(length, at)?;
+        if bytes.len() > 8 {
+            return self.push_new(Object::BigInt, at);
+        }
+        let negative = bytes.last().is_some_and(|b| b & 0x80 != 0);
+        let mut wide = [if negative { 0xff } else { 0 }; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        self.push_int(i64::from_le_bytes(wide), at)
+    }
+
+    fn text_number(&mut self, opcode: u8, at: u64) -> Parsed<()> {
+        let line = self.line(at)?;
+        let value = match (opcode, line) {
+            (b'I', "00") => Some(Value::Bool(false)),
+            (b'I', "01") => Some(Value::Bool(true)),
+            (b'F', _) => line.parse().ok().map(Value::Float),
+            _ => line.strip_suffix('L').unwrap_or(line).parse().ok().map(Value::Int),
+        };
+        match value {
+            Some(value) => self.push(value, at),
+            None => Err(ParseError::at(at, format!("found {}, expected a number", quoted(line)))),
+        }
+    }
+
+    fn quoted_line(&mut self, opcode: u8, at: u64) -> Parsed<()> {
+        let line = self.line(at)?;
+        let text = match opcode {
+            b'S' => ['\'', '"'].iter().find_map(|q| line.strip_prefix(*q)?.strip_suffix(*q)),
+            _ => Some(line),
+        };
+        match text.filter(|t| !t.contains('\\')) {
+            Some(text) => self.push_new(Object::Text(Cow::Borrowed(text)), at),
+            None => Err(unread(opcode, at)),
+        }
+    }
+
+    fn index_line(&mut self, at: u64) -> Parsed<u32> {
+        let line = self.line(at)?;
+        line.parse()
+            .map_err(|_| ParseError::at(at, format!("found {}, expected an index", quoted(line))))
+    }
+
+    fn global_lines(&mut self, at: u64) -> Parsed<Global> {
+        let module = self.line(at)?;
+        let name = self.line(at)?;
+        Global::find(module, name, self.dialect, at)
+    }
+
+    fn stack_global(&mut self, at: u64) -> Parsed<()> {
+        let name = self.pop(at)?;
+        let module = self.pop(at)?;
+        match (self.heap.text(module), self.heap.text(name)) {
+            (Some(module), Some(name)) => {
+                let global = Global::find(module, name, self.dialect, at)?;
+                self.push(Value::Global(global), at)
+            }
+            (None, _) => Err(wrong(self, at, "a module called", module, "a string")),
+            _ => Err(wrong(self, at, "a class or function called", name, "a string")),
+        }
+    }
+}
+
+fn unread(opcode: u8, at: u64) -> ParseError {
+    let found = match opcode {
+        b'P' | b'Q' => "refused: the pickle refers to an object outside the file".into(),
+        0x97 | 0x98 => "refused: the pickle keeps an array outside the file".into(),
+        0x82..=0x84 => "refused: the pickle names a class by an extension number".into(),
+        b'i' | b'o' | 0x92 => {
+            format!("refused: the pickle makes an object by opcode {opcode:#04x}")
+        }
+        b'S' | b'V' => "found escaped text of pickle protocol 0".into(),
+        _ => format!("found byte {opcode:#04x}, which is no pickle opcode"),
+    };
+    ParseError::at(at, format!("{found}; expected a pickle of protocol 2 to 5"))
+}

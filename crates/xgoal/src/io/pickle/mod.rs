@@ -1,0 +1,153 @@
+//! Python pickles as data: arrays are read, and no code in a pickle is ever run.
+//!
+//! [`read`] takes a pickled dict of name to array, as IMDB, DBLP and Amazon are published: dense
+//! NumPy arrays or SciPy sparse matrices. Anything a pickle names that is not on the allow-list
+//! ends the reading with that name in the error.
+
+mod allow;
+mod dtype;
+mod machine;
+mod numpy;
+mod scipy;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+pub(crate) use allow::Dialect;
+pub(crate) use dtype::narrow;
+pub(crate) use machine::load;
+pub(crate) use tensor::Strided;
+#[cfg(test)]
+pub(crate) use tensor::{Storage, storage_dtype};
+pub(crate) use value::{Budget, Heap, Object, Value, quoted};
+
+use super::arrays::{Array, NamedArray};
+use crate::error::{Error, ParseError, Result};
+use value::Parsed;
+
+/// Reads the arrays of a pickled dict, in the order of the file.
+///
+/// Square matrices come back sparse, others as their share of non-zeros suggests; lists of
+/// numbers are vectors and lists of strings are strings.
+///
+/// # Errors
+/// The file cannot be read, is damaged, names anything but NumPy and SciPy containers, or holds
+/// something that is not an array.
+pub fn read(path: &Path) -> Result<Vec<NamedArray>> {
+    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    parse(&bytes).map_err(|e| e.in_file(path))
+}
+
+fn parse(bytes: &[u8]) -> Parsed<Vec<NamedArray>> {
+    if bytes.starts_with(super::torch::ZIP_MAGIC) {
+        return Err(ParseError::at(
+            0,
+            "found a zip archive, as PyTorch checkpoints are; expected a pickled dict of arrays",
+        ));
+    }
+    let (heap, root) = load(bytes, Dialect::Data)?;
+    let mut budget = budget(bytes.len());
+    entries(&heap, root)?
+        .into_iter()
+        .map(|(name, value, at)| {
+            let array = convert(&heap, &mut budget, value, at).map_err(|e| ParseError {
+                message: format!("array {}: {}", quoted(name), e.message),
+                ..e
+            })?;
+            Ok(NamedArray { name: name.to_owned(), array })
+        })
+        .collect()
+}
+
+/// What arrays may cost: each byte a few times over, and generous room for small files.
+pub(crate) fn budget(file_length: usize) -> Budget {
+    Budget::new((1 << 26) + 4 * file_length as u64)
+}
+
+/// The entries of a dict with string keys, as (key, value, byte); of equal keys the last counts.
+pub(crate) fn entries<'h>(heap: &'h Heap<'_>, root: Value) -> Parsed<Vec<(&'h str, Value, u64)>> {
+    let root_at = heap.at(root, 0);
+    let Some(dict) = heap.dict(root) else {
+        let message = format!("found {}, expected a dict of name to array", heap.describe(root));
+        return Err(ParseError::at(root_at, message));
+    };
+    let mut places = HashMap::new();
+    let mut out: Vec<(&str, Value, u64)> = Vec::new();
+    for (key, value) in dict {
+        let at = heap.at(*value, heap.at(*key, root_at));
+        let Some(name) = heap.text(*key) else {
+            let message = format!("found {} as a key, expected a name", heap.describe(*key));
+            return Err(ParseError::at(at, message));
+        };
+        let place = *places.entry(name).or_insert(out.len());
+        match out.get_mut(place) {
+            Some(entry) => *entry = (name, *value, at),
+            None => out.push((name, *value, at)),
+        }
+    }
+    Ok(out)
+}
+
+fn convert(heap: &Heap<'_>, budget: &mut Budget, value: Value, at: u64) -> Parsed<Array> {
+    match heap.get(value) {
+        Some(Object::Array(Some(array))) => match array.objects(heap) {
+            Some(items) => list(heap, budget, items, at),
+            None => array.view(heap, budget)?.into_array(),
+        },
+        Some(Object::Sparse(format, Some(state))) => {
+            scipy::convert(heap, budget, *format, *state, at)
+        }
+        Some(Object::List(items) | Object::Tuple(items)) => list(heap, budget, items, at),
+        Some(Object::Text(text)) => {
+            budget.spend(text.len(), at)?;
+            Ok(Array::Strings(vec![text.clone().into_owned()]))
+        }
+        _ if number(value).is_some() => list(heap, budget, &[value], at).map(|array| match array {
+            Array::Vector { values, .. } => Array::Vector { values, shape: (1, 1) },
+            other => other,
+        }),
+        _ => Err(ParseError::at(
+            at,
+            format!(
+                "found {}, expected an array, a sparse matrix or a list of numbers or strings",
+                heap.describe(value)
+            ),
+        )),
+    }
+}
+
+fn number(value: Value) -> Option<f64> {
+    match value {
+        Value::Bool(b) => Some(f64::from(u8::from(b))),
+        Value::Int(i) => Some(i as f64),
+        Value::Float(f) => Some(f),
+        _ => None,
+    }
+}
+
+/// A list that is all numbers or all strings.
+fn list(heap: &Heap<'_>, budget: &mut Budget, items: &[Value], at: u64) -> Parsed<Array> {
+    budget.spend(items.len(), at)?;
+    let wrong = |i: usize, expected: &str| {
+        let message = format!("item {i}: found {}, expected {expected}", heap.describe(items[i]));
+        ParseError::at(heap.at(items[i], at), message)
+    };
+    if items.first().is_some_and(|first| heap.text(*first).is_some()) {
+        let strings = items.iter().enumerate().map(|(i, item)| {
+            let text = heap.text(*item).ok_or_else(|| wrong(i, "a string"))?;
+            budget.spend(text.len(), at)?;
+            Ok(text.to_owned())
+        });
+        return strings.collect::<Parsed<_>>().map(Array::Strings);
+    }
+    let numbers = items.iter().enumerate();
+    let values: Vec<f64> = numbers
+        .map(|(i, item)| number(*item).ok_or_else(|| wrong(i, "a number")))
+        .collect::<Parsed<_>>()?;
+    let shape = (values.len(), 1);
+    Ok(Array::Vector { values, shape })
+}

@@ -1,0 +1,184 @@
+//! The values a pickle builds, held in one heap and named by index.
+//!
+//! Pickles share values through their memo, nest them to any depth and can even make them contain
+//! themselves. With indices instead of pointers, sharing costs nothing, dropping never recurses
+//! and a cycle is just a number.
+
+use std::borrow::Cow;
+
+use super::allow::Global;
+use super::numpy::{Dtype, NdArray};
+use super::scipy::Format;
+use super::tensor::{Storage, Strided};
+use crate::error::ParseError;
+
+pub(super) type Parsed<T> = std::result::Result<T, ParseError>;
+
+/// A value on the stack or inside a container.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Value {
+    None,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Global(Global),
+    /// An index into the heap.
+    Object(u32),
+}
+
+/// A value that needs more room than a machine word.
+#[derive(Debug)]
+pub(crate) enum Object<'a> {
+    Text(Cow<'a, str>),
+    Bytes(&'a [u8]),
+    /// Bytes written as text, one character each, as protocol 2 does; decoded only when used.
+    Latin1(&'a str),
+    /// An integer beyond 64 bits: legal, but nothing here can use one.
+    BigInt,
+    Tuple(Vec<Value>),
+    List(Vec<Value>),
+    Set(Vec<Value>),
+    Dict(Vec<(Value, Value)>),
+    Dtype(Dtype),
+    /// A NumPy array; `None` between its creation and its state.
+    Array(Option<Box<NdArray>>),
+    /// A SciPy matrix; its state is the dict of its attributes.
+    Sparse(Format, Option<Value>),
+    Storage(Box<Storage>),
+    Tensor(Box<Strided>),
+}
+
+struct Node<'a> {
+    at: u64,
+    object: Object<'a>,
+}
+
+/// All objects of one pickle, with the byte at which each began.
+#[derive(Default)]
+pub(crate) struct Heap<'a> {
+    nodes: Vec<Node<'a>>,
+}
+
+impl<'a> Heap<'a> {
+    pub(super) fn add(&mut self, at: u64, object: Object<'a>) -> Value {
+        // The machine's budget keeps the number of nodes far below 2^32.
+        self.nodes.push(Node { at, object });
+        Value::Object((self.nodes.len() - 1) as u32)
+    }
+
+    pub(crate) fn get(&self, value: Value) -> Option<&Object<'a>> {
+        match value {
+            Value::Object(id) => self.nodes.get(id as usize).map(|n| &n.object),
+            _ => None,
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, value: Value) -> Option<&mut Object<'a>> {
+        match value {
+            Value::Object(id) => self.nodes.get_mut(id as usize).map(|n| &mut n.object),
+            _ => None,
+        }
+    }
+
+    /// Where the object began; scalars are not tracked and answer `otherwise`.
+    pub(crate) fn at(&self, value: Value, otherwise: u64) -> u64 {
+        match value {
+            Value::Object(id) => self.nodes.get(id as usize).map_or(otherwise, |n| n.at),
+            _ => otherwise,
+        }
+    }
+
+    /// Text, also when Python 2 wrote it as a byte string.
+    pub(crate) fn text(&self, value: Value) -> Option<&str> {
+        match self.get(value)? {
+            Object::Text(text) => Some(text),
+            Object::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn tuple(&self, value: Value) -> Option<&[Value]> {
+        match self.get(value)? {
+            Object::Tuple(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(super) fn sequence(&self, value: Value) -> Option<&[Value]> {
+        match self.get(value)? {
+            Object::Tuple(items) | Object::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn dict(&self, value: Value) -> Option<&[(Value, Value)]> {
+        match self.get(value)? {
+            Object::Dict(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// What the value is, for an error message.
+    pub(crate) fn describe(&self, value: Value) -> String {
+        match value {
+            Value::None => "None".into(),
+            Value::Bool(b) => format!("the bool {b}"),
+            Value::Int(i) => format!("the integer {i}"),
+            Value::Float(f) => format!("the float {f}"),
+            Value::Global(g) => format!("the class or function `{}`", g.name()),
+            Value::Object(_) => match self.get(value) {
+                Some(Object::Text(text)) => format!("the string {}", quoted(text)),
+                Some(Object::Bytes(b)) => format!("{} bytes", b.len()),
+                Some(Object::Latin1(_)) => "bytes".into(),
+                Some(Object::BigInt) => "an integer beyond 64 bits".into(),
+                Some(Object::Tuple(items)) => format!("a tuple of {}", items.len()),
+                Some(Object::List(items)) => format!("a list of {}", items.len()),
+                Some(Object::Set(items)) => format!("a set of {}", items.len()),
+                Some(Object::Dict(entries)) => format!("a dict of {}", entries.len()),
+                Some(Object::Dtype(_)) => "a NumPy dtype".into(),
+                Some(Object::Array(_)) => "a NumPy array".into(),
+                Some(Object::Sparse(..)) => "a SciPy sparse matrix".into(),
+                Some(Object::Storage(_)) => "a PyTorch storage".into(),
+                Some(Object::Tensor(_)) => "a PyTorch tensor".into(),
+                None => "nothing".into(),
+            },
+        }
+    }
+}
+
+/// Text of a file inside a message: escaped, in back quotes and not too long.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
+    format!("`{short}{more}`")
+}
+
+/// What remains of the work a file may ask for.
+///
+/// A memoised value is named again in two bytes, so a small file can ask for the same large array
+/// a million times; a sparse matrix without entries can claim any number of rows. Both cost
+/// memory out of proportion to the file, and both run into this limit.
+pub(crate) struct Budget {
+    left: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(left: u64) -> Self {
+        Self { left }
+    }
+
+    pub(crate) fn spend(&mut self, amount: usize, at: u64) -> Parsed<()> {
+        match self.left.checked_sub(amount as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(ParseError::at(
+                at,
+                "found more values than a file of this size can hold; expected each value to be \
+                 stored once",
+            )),
+        }
+    }
+}
