@@ -20,7 +20,7 @@ use crate::error::{Error, ParseError, Result};
 /// The first bytes of a zip archive.
 pub(crate) const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 /// Protocol 2 and the number every checkpoint before PyTorch 1.6 starts with.
-const LEGACY_MAGIC: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19";
+pub(crate) const LEGACY_MAGIC: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19";
 /// More than any pickle of tensor names needs.
 const LONGEST_PICKLE: u64 = 1 << 28;
 
@@ -312,17 +312,37 @@ mod tests {
         }
     }
 
-    #[test]
-    fn code_in_a_checkpoint_is_refused_by_name() {
+    /// Writes a checkpoint with a pickle of the test's own and one storage of 24 bytes, and reads it.
+    fn reread(program: &[u8]) -> Result<Vec<Tensor>> {
         use std::io::Write;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("hostile.pt");
+        let path = folder.path().join("own.pt");
         let mut writer = zip::ZipWriter::new(File::create(&path).unwrap());
         let options = zip::write::SimpleFileOptions::default();
-        writer.start_file("archive/data.pkl", options).unwrap();
-        writer.write_all(b"\x80\x02cos\nsystem\nX\x01\x00\x00\x00a\x85R.").unwrap();
+        for (name, bytes) in [("own/data.pkl", program), ("own/data/0", &[0; 24])] {
+            writer.start_file(name, options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
         writer.finish().unwrap();
-        let message = read_state_dict(&path).unwrap_err().to_string();
+        read_state_dict(&path)
+    }
+
+    #[test]
+    fn code_in_a_checkpoint_is_refused_by_name() {
+        let hostile = b"\x80\x02cos\nsystem\nX\x01\x00\x00\x00a\x85R.";
+        let message = reread(hostile).unwrap_err().to_string();
         assert!(message.contains("refused: the pickle names `os.system`"), "{message}");
+    }
+
+    #[test]
+    fn damage_behind_a_valid_checksum_never_panics() {
+        let file = File::open(fixture("tensors.pt")).unwrap();
+        let archive = ZipArchive::new(BufReader::new(file)).unwrap();
+        let whole = Checkpoint::open(archive).unwrap().entry("data.pkl", 1 << 16).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            assert!(reread(&bytes).is_err(), "the storages beyond the first are missing");
+        }
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn call(m: &mut Machine<'_>, callable: Value, args: Value, at: u64) -
     let built = match (global, arguments.as_slice()) {
         (Global::Reconstruct, [Value::Global(Global::NdArray), _, _]) => Object::Array(None),
         (Global::Dtype, [name, _, _] | [name, _] | [name]) => {
-            let Some(name) = m.heap.text(*name) else {
+            let Some(name) = m.heap.name(*name) else {
                 return Err(wrong(m, at, "the dtype", *name, "its name"));
             };
             Object::Dtype(Dtype::parse(name, at)?)
@@ -135,14 +135,14 @@ pub(super) fn call(m: &mut Machine<'_>, callable: Value, args: Value, at: u64) -
             Global::FromBuffer,
             [buffer, dtype, shape, order] | [buffer, dtype, shape, order, Value::None],
         ) => {
-            let fortran = match m.heap.text(*order) {
+            let fortran = match m.heap.name(*order) {
                 Some("C") => false,
                 Some("F") => true,
                 _ => return Err(wrong(m, at, "the array order", *order, "`C` or `F`")),
             };
             Object::Array(Some(numpy::array(m, *shape, *dtype, fortran, *buffer, at)?))
         }
-        (Global::Encode, [text, codec]) => match (m.heap.get(*text), m.heap.text(*codec)) {
+        (Global::Encode, [text, codec]) => match (m.heap.get(*text), m.heap.name(*codec)) {
             (Some(Object::Text(Cow::Borrowed(text))), Some("latin1" | "latin-1")) => {
                 Object::Latin1(text)
             }

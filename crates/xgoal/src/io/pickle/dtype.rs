@@ -79,7 +79,7 @@ impl Dtype {
         else {
             return Err(wrong(m, at, "a dtype with state", state, "one without fields"));
         };
-        match m.heap.text(*order) {
+        match m.heap.name(*order) {
             Some(">") => Ok(Self { big_endian: true, ..self }),
             Some("<" | "|" | "=") => Ok(Self { big_endian: false, ..self }),
             _ => Err(wrong(m, at, "byte order", *order, "`<`, `>` or `|`")),

@@ -16,6 +16,8 @@ use crate::error::ParseError;
 const MOST_VALUES: u64 = 1 << 26;
 /// An object's cost in stack slots, by size.
 const OBJECT: usize = 4;
+/// A hash table entry's cost in stack slots, by size.
+const SCATTERED: usize = 4;
 
 pub(super) struct Machine<'a> {
     bytes: &'a [u8],
@@ -23,7 +25,10 @@ pub(super) struct Machine<'a> {
     dialect: Dialect,
     stack: Vec<Value>,
     marks: Vec<usize>,
-    memo: HashMap<u32, Value>,
+    /// Entries 0, 1, 2... as Python numbers them.
+    memo: Vec<Value>,
+    /// Entries a file numbers in another way; an index is a key here, never a size.
+    scattered: HashMap<u32, Value>,
     pub(super) heap: Heap<'a>,
     pub(super) budget: Budget,
 }
@@ -36,7 +41,8 @@ pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> 
         dialect,
         stack: Vec::new(),
         marks: Vec::new(),
-        memo: HashMap::new(),
+        memo: Vec::new(),
+        scattered: HashMap::new(),
         heap: Heap::default(),
         budget: Budget::new(MOST_VALUES),
     };
@@ -106,7 +112,7 @@ impl<'a> Machine<'a> {
 
             b'q' => self.byte().and_then(|n| self.put(n.into(), at)),
             b'r' => self.number(u32::from_le_bytes).and_then(|n| self.put(n, at)),
-            0x94 => self.put(self.memo.len() as u32, at),
+            0x94 => self.put((self.memo.len() + self.scattered.len()) as u32, at),
             b'h' => self.byte().and_then(|n| self.get(n.into(), at)),
             b'j' => self.number(u32::from_le_bytes).and_then(|n| self.get(n, at)),
             b'p' => self.index_line(at).and_then(|n| self.put(n, at)),
@@ -298,14 +304,24 @@ impl<'a> Machine<'a> {
     }
 
     fn put(&mut self, index: u32, at: u64) -> Parsed<()> {
-        self.budget.spend(2, at)?;
         let value = self.top(at)?;
-        self.memo.insert(index, value);
+        let place = index as usize;
+        if let Some(entry) = self.memo.get_mut(place) {
+            *entry = value;
+        } else if place == self.memo.len() {
+            self.budget.spend(1, at)?;
+            self.scattered.remove(&index);
+            self.memo.push(value);
+        } else {
+            self.budget.spend(SCATTERED, at)?;
+            self.scattered.insert(index, value);
+        }
         Ok(())
     }
 
     fn get(&mut self, index: u32, at: u64) -> Parsed<()> {
-        let value = self.memo.get(&index).copied().ok_or_else(|| {
+        let found = self.memo.get(index as usize).or_else(|| self.scattered.get(&index));
+        let value = found.copied().ok_or_else(|| {
             ParseError::at(at, format!("found memo entry {index}, which was never stored"))
         })?;
         self.push(value, at)
@@ -377,13 +393,13 @@ impl<'a> Machine<'a> {
     fn stack_global(&mut self, at: u64) -> Parsed<()> {
         let name = self.pop(at)?;
         let module = self.pop(at)?;
-        match (self.heap.text(module), self.heap.text(name)) {
+        match (self.heap.name(module), self.heap.name(name)) {
             (Some(module), Some(name)) => {
                 let global = Global::find(module, name, self.dialect, at)?;
                 self.push(Value::Global(global), at)
             }
-            (None, _) => Err(wrong(self, at, "a module called", module, "a string")),
-            _ => Err(wrong(self, at, "a class or function called", name, "a string")),
+            (None, _) => Err(wrong(self, at, "a module called", module, "a short string")),
+            _ => Err(wrong(self, at, "a class or function called", name, "a short string")),
         }
     }
 }

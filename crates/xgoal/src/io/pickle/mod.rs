@@ -49,6 +49,12 @@ fn parse(bytes: &[u8]) -> Parsed<Vec<NamedArray>> {
             "found a zip archive, as PyTorch checkpoints are; expected a pickled dict of arrays",
         ));
     }
+    if bytes.starts_with(super::torch::LEGACY_MAGIC) {
+        return Err(ParseError::at(
+            0,
+            "found a PyTorch checkpoint, expected a pickled dict of arrays",
+        ));
+    }
     let (heap, root) = load(bytes, Dialect::Data)?;
     let mut budget = budget(bytes.len());
     entries(&heap, root)?
@@ -65,7 +71,7 @@ fn parse(bytes: &[u8]) -> Parsed<Vec<NamedArray>> {
 
 /// What arrays may cost: each byte a few times over, and generous room for small files.
 pub(crate) fn budget(file_length: usize) -> Budget {
-    Budget::new((1 << 26) + 4 * file_length as u64)
+    Budget::new((1 << 24) + 4 * file_length as u64)
 }
 
 /// The entries of a dict with string keys, as (key, value, byte); of equal keys the last counts.
@@ -79,8 +85,8 @@ pub(crate) fn entries<'h>(heap: &'h Heap<'_>, root: Value) -> Parsed<Vec<(&'h st
     let mut out: Vec<(&str, Value, u64)> = Vec::new();
     for (key, value) in dict {
         let at = heap.at(*value, heap.at(*key, root_at));
-        let Some(name) = heap.text(*key) else {
-            let message = format!("found {} as a key, expected a name", heap.describe(*key));
+        let Some(name) = heap.name(*key) else {
+            let message = format!("found {} as a key, expected a short name", heap.describe(*key));
             return Err(ParseError::at(at, message));
         };
         let place = *places.entry(name).or_insert(out.len());

@@ -127,7 +127,7 @@ impl<'h> Attributes<'h, '_> {
     fn find(&self, names: &[&str]) -> Parsed<Value> {
         let entries = self.heap.dict(self.state).unwrap_or(&[]);
         let named = |(key, _): &&(Value, Value)| {
-            self.heap.text(*key).is_some_and(|key| names.contains(&key))
+            self.heap.name(*key).is_some_and(|key| names.contains(&key))
         };
         entries.iter().rfind(named).map(|(_, value)| *value).ok_or_else(|| {
             let message = format!("found a sparse matrix without `{}`, expected one", names[0]);

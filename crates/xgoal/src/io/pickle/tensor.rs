@@ -46,8 +46,8 @@ pub(super) fn storage(m: &Machine<'_>, id: Value, at: u64) -> Parsed<Box<Storage
         return Err(wrong(m, at, "a persistent id that is", id, expected));
     };
     // Keys are small numbers; a bound keeps a long one from being copied many times.
-    let key = m.heap.text(*key).filter(|key| key.len() <= 64);
-    match (m.heap.text(*tag), key, usize::try_from(*length)) {
+    let key = m.heap.name(*key).filter(|key| key.len() <= 64);
+    match (m.heap.name(*tag), key, usize::try_from(*length)) {
         (Some("storage"), Some(key), Ok(length)) => {
             Ok(Box::new(Storage { dtype: *dtype, key: key.to_owned(), length }))
         }

@@ -115,6 +115,7 @@ fn unusable_values_are_named_with_their_place() {
     assert!(refusal(b"\x80\x02}K\x01K\x02s.").contains("found the integer 1 as a key"));
     assert!(refusal(b"PK\x03\x04").contains("zip archive"));
     assert!(refusal(b"\x80\x06.").contains("protocol 6"));
+    assert!(refusal(crate::io::torch::LEGACY_MAGIC).contains("PyTorch checkpoint"));
     assert!(refusal(b"").contains("end of the file"));
     assert!(refusal(b"\x80\x05\x97.").contains("outside the file"));
     assert!(refusal(b"\x80\x02K\x01Q.").contains("outside the file"));
@@ -171,6 +172,9 @@ fn lengths_are_checked_before_anything_is_allocated() {
     ] {
         assert!(refusal(bytes).contains("up to the end of the file"));
     }
+    // Entries out of order are found again, also once the numbering has caught up with them.
+    let arrays = parse(b"\x80\x02}q\x01X\x01\x00\x00\x00aq\x00h\x00q\x01h\x01K\x07s.");
+    assert!(arrays.is_err_and(|e| e.message.contains("entries for the string `a`")));
     // A memo index is a key, not a size.
     assert!(refusal(b"\x80\x02}r\xff\xff\xff\xffj\xfe\xff\xff\xff.").contains("never stored"));
     let rows = |n: &[u8]| {
@@ -205,6 +209,14 @@ fn shared_and_nested_values_do_not_explode() {
     (0..1000).for_each(|_| long.extend_from_slice(b"h\x00"));
     long.extend_from_slice(b"es.");
     assert!(refusal(&long).contains("found more values"));
+
+    // A name of a megabyte, looked at a hundred thousand times.
+    let mut name = b"\x80\x02}(X\x00\x00\x10\x00".to_vec();
+    name.resize(name.len() + (1 << 20), b'0');
+    name.extend_from_slice(b"q\x00N");
+    (0..100_000).for_each(|_| name.extend_from_slice(b"h\x00N"));
+    name.extend_from_slice(b"u.");
+    assert!(refusal(&name).contains("expected a short name"));
 
     // Nesting as deep as the file is long must neither recurse nor overflow when dropped.
     let mut deep = b"\x80\x02".to_vec();

@@ -53,6 +53,9 @@ struct Node<'a> {
     object: Object<'a>,
 }
 
+/// Longer than any key, dtype or module name in use.
+const LONGEST_NAME: usize = 1024;
+
 /// All objects of one pickle, with the byte at which each began.
 #[derive(Default)]
 pub(crate) struct Heap<'a> {
@@ -88,13 +91,21 @@ impl<'a> Heap<'a> {
         }
     }
 
-    /// Text, also when Python 2 wrote it as a byte string.
+    /// Text, also when Python 2 wrote it as a (short) byte string.
     pub(crate) fn text(&self, value: Value) -> Option<&str> {
         match self.get(value)? {
             Object::Text(text) => Some(text),
-            Object::Bytes(bytes) => std::str::from_utf8(bytes).ok(),
+            Object::Bytes(bytes) if bytes.len() <= LONGEST_NAME => std::str::from_utf8(bytes).ok(),
             _ => None,
         }
+    }
+
+    /// Text short enough to be a name.
+    ///
+    /// Names are compared, hashed and parsed wherever they are used, so one of 100 MB that the
+    /// memo repeats would cost far more time than the file is long.
+    pub(crate) fn name(&self, value: Value) -> Option<&str> {
+        self.text(value).filter(|text| text.len() <= LONGEST_NAME)
     }
 
     pub(super) fn tuple(&self, value: Value) -> Option<&[Value]> {
