@@ -2,7 +2,9 @@
 
 pub mod error;
 pub mod io;
+pub mod kmeans;
 pub mod matrix;
 pub mod random;
+pub mod real;
 
 pub use error::{Error, ParseError, Result};
