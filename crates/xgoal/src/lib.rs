@@ -1,6 +1,7 @@
 //! Node embeddings for attributed multiplex heterogeneous graphs, without labels.
 
 pub mod error;
+pub mod eval;
 pub mod io;
 pub mod kmeans;
 pub mod matrix;

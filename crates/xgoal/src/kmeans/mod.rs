@@ -13,6 +13,8 @@
 mod init;
 mod lloyd;
 mod points;
+#[cfg(test)]
+mod tests;
 
 use rayon::prelude::*;
 
