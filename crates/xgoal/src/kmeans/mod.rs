@@ -69,18 +69,18 @@ impl KMeans {
     pub fn fit<T: Real>(&self, points: View<'_, T>, stream: Stream) -> Result<Clustering<T>> {
         self.check(points.rows)?;
         let points = Points::new(points)?;
-        let restart = |lloyd: &mut Lloyd<'_, T>, r: usize| {
-            let seeds = init::plus_plus(&points, self.clusters, stream.substream(r as u64));
-            lloyd.run(&seeds, self)
-        };
+        let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
         let outcomes: Vec<Outcome<T>> = if points.blocks() < BLOCKS_FOR_SEQUENTIAL_RESTARTS {
-            (0..self.restarts)
-                .into_par_iter()
-                .map(|r| restart(&mut Lloyd::new(&points, self.clusters), r))
-                .collect()
+            let seeds = init::plus_plus(&points, self.clusters, &streams);
+            let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);
+            seeds.par_iter().map(run).collect()
         } else {
             let mut lloyd = Lloyd::new(&points, self.clusters);
-            (0..self.restarts).map(|r| restart(&mut lloyd, r)).collect()
+            let mut restart = |stream: &Stream| {
+                let seeds = init::plus_plus(&points, self.clusters, std::slice::from_ref(stream));
+                lloyd.run(&seeds[0], self)
+            };
+            streams.iter().map(&mut restart).collect()
         };
         // `min_by` keeps the first of equal minima.
         let best = outcomes.into_iter().min_by(|a, b| a.inertia.total_cmp(&b.inertia));
