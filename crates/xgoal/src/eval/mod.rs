@@ -1,0 +1,279 @@
+//! How good embeddings are, by the paper's protocol: node classification, clustering, similarity.
+//!
+//! | task | embeddings used | score |
+//! |---|---|---|
+//! | classification | train, validation, test | Macro-F1 and Micro-F1, see [`classify`] |
+//! | clustering | test | NMI, ARI, accuracy of k-means with as many clusters as classes |
+//! | similarity | test | Sim@k, see [`similarity`] |
+
+pub mod classify;
+pub mod scores;
+pub mod similarity;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::kmeans::KMeans;
+use crate::matrix::Dense;
+use crate::random::{Purpose, Stream};
+use crate::real::View;
+use classify::{Classifier, Rows};
+
+/// How often and how long the protocol runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Protocol {
+    /// Classifiers trained; their scores are averaged.
+    pub runs: usize,
+    /// Adam steps of each classifier.
+    pub steps: usize,
+    /// Adam's learning rate.
+    pub lr: f64,
+    /// k-means runs, of 10 restarts each; their scores are averaged.
+    pub kmeans_runs: usize,
+    /// Seed of the classifiers' weights and of k-means.
+    pub seed: u64,
+}
+
+impl Default for Protocol {
+    fn default() -> Self {
+        Self { runs: 50, steps: 100, lr: 0.1, kmeans_runs: 10, seed: 0 }
+    }
+}
+
+/// What is known about the nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// The class of each node, in 0..classes; only nodes in a split need one.
+    pub labels: &'a [Option<u32>],
+    /// Number of classes.
+    pub classes: usize,
+    /// Nodes the classifier learns from.
+    pub train: &'a [u32],
+    /// Nodes that choose the classifier's step.
+    pub val: &'a [u32],
+    /// Nodes that are scored.
+    pub test: &'a [u32],
+}
+
+/// Mean and population standard deviation over runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Summary {
+    /// Mean.
+    pub mean: f64,
+    /// Population standard deviation.
+    pub std: f64,
+}
+
+impl Summary {
+    /// Summarises one value per run.
+    pub fn of(values: &[f64]) -> Self {
+        let n = values.len().max(1) as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / n;
+        Self { mean, std: variance.sqrt() }
+    }
+}
+
+/// The protocol's scores, all in 0..1 except ARI, which can be negative.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// F1 of the test nodes, averaged over classes.
+    pub macro_f1: Summary,
+    /// F1 of the test nodes, over all nodes alike.
+    pub micro_f1: Summary,
+    /// Normalised mutual information of clusters and classes.
+    pub nmi: Summary,
+    /// Share of the k most similar test nodes that have the same class, by k.
+    pub sim: BTreeMap<usize, f64>,
+    /// Adjusted Rand index of clusters and classes.
+    pub ari: Summary,
+    /// Share of test nodes in the right class under the best matching of clusters to classes.
+    pub clustering_accuracy: Summary,
+}
+
+/// Runs the whole protocol.
+pub fn evaluate(embeddings: &Dense<f32>, task: &Task<'_>, protocol: &Protocol) -> Result<Report> {
+    check(embeddings, task, protocol)?;
+    let train = labelled(embeddings, task, "train", task.train)?;
+    let val = labelled(embeddings, task, "val", task.val)?;
+    let test = labelled(embeddings, task, "test", task.test)?;
+
+    let classifier = Classifier { classes: task.classes, steps: protocol.steps, lr: protocol.lr };
+    let stream = Stream::new(protocol.seed, Purpose::Classifier);
+    let scores = classifier.runs(&train, &val, &test, protocol.runs, stream);
+
+    let kmeans = KMeans::new(task.classes);
+    let stream = Stream::new(protocol.seed, Purpose::KMeans);
+    let (mut nmi, mut ari, mut accuracy) = (Vec::new(), Vec::new(), Vec::new());
+    for run in 0..protocol.kmeans_runs {
+        let found = kmeans.fit(View::from(&test.values), stream.substream(run as u64))?;
+        nmi.push(scores::nmi(&test.labels, &found.assignments));
+        ari.push(scores::ari(&test.labels, &found.assignments));
+        accuracy.push(scores::clustering_accuracy(&test.labels, &found.assignments));
+    }
+
+    let summary =
+        |f: fn(&classify::F1) -> f64| Summary::of(&scores.iter().map(f).collect::<Vec<_>>());
+    Ok(Report {
+        macro_f1: summary(|s| s.macro_f1),
+        micro_f1: summary(|s| s.micro_f1),
+        nmi: Summary::of(&nmi),
+        sim: similarity::sim_at(&test.values, &test.labels, &[5, 10, 20, 50, 100]),
+        ari: Summary::of(&ari),
+        clustering_accuracy: Summary::of(&accuracy),
+    })
+}
+
+fn check(embeddings: &Dense<f32>, task: &Task<'_>, protocol: &Protocol) -> Result<()> {
+    if embeddings.rows() != task.labels.len() {
+        return Err(Error::Data(format!(
+            "evaluation: {} rows of embeddings for {} nodes, expected as many",
+            embeddings.rows(),
+            task.labels.len()
+        )));
+    }
+    if let Some(at) = embeddings.values().iter().position(|v| !v.is_finite()) {
+        return Err(Error::Data(format!(
+            "evaluation: the embedding in row {} has {} in column {}, expected a finite number",
+            at / embeddings.cols(),
+            embeddings.values()[at],
+            at % embeddings.cols()
+        )));
+    }
+    if protocol.runs == 0 || protocol.steps == 0 || protocol.kmeans_runs == 0 {
+        return Err(Error::Data(format!(
+            "evaluation: {} runs of {} steps and {} k-means runs, expected at least 1 of each",
+            protocol.runs, protocol.steps, protocol.kmeans_runs
+        )));
+    }
+    if !(protocol.lr.is_finite() && protocol.lr > 0.0) {
+        return Err(Error::Data(format!(
+            "evaluation: a learning rate of {}, expected a positive number",
+            protocol.lr
+        )));
+    }
+    Ok(())
+}
+
+/// The embeddings and classes of one split.
+fn labelled(
+    embeddings: &Dense<f32>,
+    task: &Task<'_>,
+    split: &str,
+    nodes: &[u32],
+) -> Result<Rows<f32>> {
+    if nodes.is_empty() {
+        return Err(Error::Data(format!("evaluation: the {split} split has no nodes")));
+    }
+    let mut labels = Vec::with_capacity(nodes.len());
+    for &node in nodes {
+        match task.labels.get(node as usize) {
+            None => {
+                return Err(Error::Data(format!(
+                    "evaluation: the {split} split has node {node}, expected less than {}",
+                    task.labels.len()
+                )));
+            }
+            Some(None) => {
+                return Err(Error::Data(format!(
+                    "evaluation: node {node} of the {split} split has no label"
+                )));
+            }
+            Some(Some(label)) if *label as usize >= task.classes => {
+                return Err(Error::Data(format!(
+                    "evaluation: node {node} of the {split} split has class {label}, \
+                     expected less than {}",
+                    task.classes
+                )));
+            }
+            Some(Some(label)) => labels.push(*label),
+        }
+    }
+    Ok(Rows { values: embeddings.select_rows(nodes), labels })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASSES: usize = 3;
+
+    struct Planted {
+        embeddings: Dense<f32>,
+        labels: Vec<Option<u32>>,
+        splits: [Vec<u32>; 3],
+    }
+
+    impl Planted {
+        /// Three noisy classes in five dimensions; the last node has no label and no split.
+        fn new() -> Self {
+            let (n, d) = (301, 5);
+            let stream = Stream::new(4, Purpose::Planted);
+            let corner = |i: usize| if i % d == i / d % CLASSES { 1.0 } else { 0.0 };
+            let value = |i: usize| (corner(i) + 0.4 * stream.normal(i as u64)) as f32;
+            let embeddings = Dense::from_vec(n, d, (0..n * d).map(value).collect()).unwrap();
+            let mut labels: Vec<_> = (0..n).map(|i| Some((i % CLASSES) as u32)).collect();
+            labels[n - 1] = None;
+            let splits = [(0..60).collect(), (60..100).collect(), (100..300).collect()];
+            Self { embeddings, labels, splits }
+        }
+
+        fn evaluate(&self) -> Result<Report> {
+            let [train, val, test] = &self.splits;
+            let task = Task { labels: &self.labels, classes: CLASSES, train, val, test };
+            let protocol = Protocol { runs: 3, steps: 30, kmeans_runs: 2, ..Protocol::default() };
+            evaluate(&self.embeddings, &task, &protocol)
+        }
+
+        fn refused(change: fn(&mut Self)) -> String {
+            let mut planted = Self::new();
+            change(&mut planted);
+            planted.evaluate().unwrap_err().to_string()
+        }
+    }
+
+    #[test]
+    fn planted_classes_score_well_and_the_json_has_its_shape() {
+        let report = Planted::new().evaluate().unwrap();
+        assert!(report.macro_f1.mean > 0.8 && report.nmi.mean > 0.4, "{report:?}");
+        let json = serde_json::to_value(&report).unwrap();
+        let keys = |v: &serde_json::Value| -> Vec<String> {
+            v.as_object().unwrap().keys().cloned().collect()
+        };
+        let expected = ["macro_f1", "micro_f1", "nmi", "sim", "ari", "clustering_accuracy"];
+        assert_eq!(keys(&json), expected);
+        assert_eq!(keys(&json["sim"]), ["5", "10", "20", "50", "100"]);
+        assert_eq!(keys(&json["nmi"]), ["mean", "std"]);
+    }
+
+    #[test]
+    fn threads_do_not_change_a_bit() {
+        let planted = Planted::new();
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| planted.evaluate()).unwrap()
+        };
+        let one = with(1);
+        assert_eq!(one, with(2));
+        assert_eq!(one, with(4));
+    }
+
+    #[test]
+    fn unusable_input_is_refused() {
+        let refused = Planted::refused;
+        assert!(refused(|p| p.splits[1].clear()).contains("val split has no nodes"));
+        assert!(refused(|p| p.splits[2].push(300)).contains("node 300 of the test split has no"));
+        assert!(refused(|p| p.splits[0].push(301)).contains("expected less than 301"));
+        assert!(refused(|p| p.labels[7] = Some(3)).contains("class 3"));
+        assert!(refused(|p| p.labels.truncate(300)).contains("301 rows"));
+        assert!(refused(|p| p.embeddings.values_mut()[11] = f32::NAN).contains("row 2 has NaN"));
+        assert!(refused(|p| p.splits[2].truncate(2)).contains("3 clusters for 2 points"));
+    }
+
+    #[test]
+    fn deviation_is_that_of_the_population() {
+        assert_eq!(Summary::of(&[1.0, 3.0]), Summary { mean: 2.0, std: 1.0 });
+    }
+}
