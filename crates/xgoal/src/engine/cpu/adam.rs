@@ -1,0 +1,105 @@
+//! Adam with the usual constants.
+//!
+//! ```text
+//!     m = b1 m + (1 - b1) g         v = b2 v + (1 - b2) g^2
+//!     w = w - lr / (1 - b1^t) * m / ( sqrt(v / (1 - b2^t)) + eps )
+//! ```
+
+use super::kernels::Kernels;
+use crate::model::LayerWeights;
+use rayon::prelude::*;
+
+const BETA1: f64 = 0.9;
+const BETA2: f64 = 0.999;
+const EPSILON: f64 = 1e-8;
+
+/// Moments for the weights of every layer.
+#[derive(Debug, Clone)]
+pub struct Adam<T> {
+    /// m.
+    pub first: Vec<LayerWeights<T>>,
+    /// v.
+    pub second: Vec<LayerWeights<T>>,
+    /// t, the number of updates so far.
+    pub updates: u64,
+}
+
+impl<T: Kernels> Adam<T> {
+    /// No moments yet.
+    pub fn new(weights: &[LayerWeights<T>]) -> Self {
+        let zeros: Vec<_> = weights.iter().map(LayerWeights::zeros_like).collect();
+        Self { first: zeros.clone(), second: zeros, updates: 0 }
+    }
+
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        let moments = self.first.iter_mut().chain(&mut self.second);
+        moments.flat_map(LayerWeights::tensors_mut).for_each(|t| t.fill(T::default()));
+        self.updates = 0;
+    }
+
+    /// Moves the weights along the gradients.
+    pub fn update(
+        &mut self,
+        learning_rate: f64,
+        gradients: &[LayerWeights<T>],
+        weights: &mut [LayerWeights<T>],
+    ) {
+        self.updates += 1;
+        let t = self.updates.min(i32::MAX as u64) as i32;
+        let step = T::from_f64(learning_rate / (1.0 - BETA1.powi(t)));
+        let unbias = T::from_f64((1.0 - BETA2.powi(t)).sqrt().recip());
+        let [b1, b2, c1, c2, eps] =
+            [BETA1, BETA2, 1.0 - BETA1, 1.0 - BETA2, EPSILON].map(T::from_f64);
+        let tensors = weights
+            .iter_mut()
+            .flat_map(LayerWeights::tensors_mut)
+            .zip(gradients.iter().flat_map(LayerWeights::tensors))
+            .zip(self.first.iter_mut().flat_map(LayerWeights::tensors_mut))
+            .zip(self.second.iter_mut().flat_map(LayerWeights::tensors_mut));
+        for (((w, g), m), v) in tensors {
+            const CHUNK: usize = 1 << 14;
+            let chunks = w
+                .par_chunks_mut(CHUNK)
+                .zip(g.par_chunks(CHUNK))
+                .zip(m.par_chunks_mut(CHUNK))
+                .zip(v.par_chunks_mut(CHUNK));
+            chunks.for_each(|(((w, g), m), v)| {
+                T::vectorized(|| {
+                    for (((w, g), m), v) in w.iter_mut().zip(g).zip(m).zip(v) {
+                        *m = b1 * *m + c1 * *g;
+                        *v = b2 * *v + c2 * *g * *g;
+                        *w -= step * *m / (v.sqrt() * unbias + eps);
+                    }
+                });
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Dense;
+
+    #[test]
+    fn first_steps_are_those_of_the_definition() {
+        let one = |x: f64| LayerWeights {
+            weight: Dense::from_vec(1, 1, vec![x]).unwrap(),
+            self_weight: None,
+            bias: vec![],
+        };
+        let mut weights = [one(1.0)];
+        let mut adam = Adam::new(&weights);
+        let (mut w, mut m, mut v) = (1.0f64, 0.0f64, 0.0f64);
+        for t in 1..=5 {
+            let g = 0.3 * f64::from(t);
+            adam.update(0.1, &[one(g)], &mut weights);
+            m = 0.9 * m + 0.1 * g;
+            v = 0.999 * v + 0.001 * g * g;
+            w -=
+                0.1 * (m / (1.0 - 0.9f64.powi(t))) / ((v / (1.0 - 0.999f64.powi(t))).sqrt() + 1e-8);
+            assert!((weights[0].weight.values()[0] - w).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The engine for CPU cores.
+//!
+//! One epoch: draw the views ([`draw`]), encode them ([`encoder`]), cluster when asked, turn the
+//! embeddings into gradients in place ([`objective`], over [`losses`]), push these back through the
+//! encoders, and let [`adam`] move the weights. Work is split over the current rayon pool in blocks of
+//! [`BLOCK`] nodes; every sum has one order, so the bits do not depend on the number of threads.
+
+mod adam;
+mod adjacency;
+mod attributes;
+mod draw;
+mod encoder;
+mod kernels;
+mod losses;
+mod mask;
+mod objective;
+mod rows;
+
+pub use kernels::Kernels;
+
+use self::adam::Adam;
+use self::adjacency::Adjacency;
+use self::attributes::Attributes;
+use self::draw::Draw;
+use self::encoder::{LayerEncoder, Views, Workspace};
+use self::objective::Objective;
+use super::{Engine, EngineState, Prototypes, Step, Terms};
+use crate::error::{Error, Result};
+use crate::graph::preprocess::Preprocessed;
+use crate::kmeans::KMeans;
+use crate::matrix::Dense;
+use crate::model::LayerWeights;
+use crate::random::Purpose;
+use crate::real::{Real, View};
+use crate::settings::{Config, Encoder};
+
+/// Nodes a task works on at a time.
+const BLOCK: usize = 64;
+
+/// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
+#[derive(Debug)]
+pub struct CpuEngine<T: Kernels = f32> {
+    config: Config,
+    graph: Operands<T>,
+    weights: Vec<LayerWeights<T>>,
+    remembered: Vec<LayerWeights<T>>,
+    gradients: Vec<LayerWeights<T>>,
+    adam: Adam<T>,
+    prototypes: Option<Vec<Prototypes<T>>>,
+    views: Vec<Views<T>>,
+    draws: Vec<Draw>,
+    work: Workspace<T>,
+}
+
+/// The graph in the form the products need.
+#[derive(Debug)]
+struct Operands<T> {
+    attributes: Attributes<T>,
+    layers: Vec<Adjacency<T>>,
+    nodes: usize,
+}
+
+impl<T: Kernels> Operands<T> {
+    fn new(graph: &Preprocessed) -> Self {
+        Self {
+            attributes: Attributes::new(&graph.attributes),
+            layers: graph.layers.iter().map(Adjacency::new).collect(),
+            nodes: graph.attributes.rows(),
+        }
+    }
+
+    fn workspace(&self, dim: usize, encoder: Encoder) -> Workspace<T> {
+        let own = if encoder == Encoder::FirstOrder { self.nodes } else { 0 };
+        let distinct = self.layers.iter().map(Adjacency::scratch_rows).max().unwrap_or(0);
+        Workspace {
+            neighbors: Dense::zeros(self.nodes, dim),
+            own: Dense::zeros(own, dim),
+            distinct: vec![T::default(); distinct * dim],
+        }
+    }
+
+    fn encoder<'a>(&'a self, config: &'a Config, v: usize) -> LayerEncoder<'a, T> {
+        LayerEncoder {
+            attributes: &self.attributes,
+            adjacency: &self.layers[v],
+            settings: config.settings(),
+        }
+    }
+}
+
+/// Embeddings of a graph under given weights, one matrix per layer.
+pub fn embed(config: &Config, graph: &Preprocessed, weights: &[LayerWeights]) -> Vec<Dense> {
+    let operands = Operands::<f32>::new(graph);
+    let settings = config.settings();
+    let mut work = operands.workspace(settings.dim, settings.encoder);
+    embed_layers(config, &operands, weights, &mut work)
+}
+
+fn embed_layers<T: Kernels>(
+    config: &Config,
+    operands: &Operands<T>,
+    weights: &[LayerWeights<T>],
+    work: &mut Workspace<T>,
+) -> Vec<Dense<T>> {
+    let layers = weights.iter().enumerate();
+    layers
+        .map(|(v, weights)| {
+            let mut out = Dense::zeros(operands.nodes, config.settings().dim);
+            operands.encoder(config, v).embed(weights, work, &mut out);
+            out
+        })
+        .collect()
+}
+
+impl<T: Kernels> CpuEngine<T> {
+    /// Prepares a graph for training from the given weights.
+    pub fn new(
+        config: &Config,
+        graph: &Preprocessed,
+        weights: Vec<LayerWeights<T>>,
+    ) -> Result<Self> {
+        if graph.layers.len() != config.layers().len() || weights.len() != graph.layers.len() {
+            return Err(Error::Data(format!(
+                "{} layers, {} in the configuration and {} sets of weights; expected the same",
+                graph.layers.len(),
+                config.layers().len(),
+                weights.len()
+            )));
+        }
+        // Positions of entries are held in 32 bits.
+        let most = u32::MAX as usize;
+        if let Some(v) = graph.layers.iter().position(|l| l.nnz() > most) {
+            return Err(Error::Data(format!(
+                "layer `{}`: {} entries, expected at most {most}",
+                config.layers()[v].name,
+                graph.layers[v].nnz()
+            )));
+        }
+        let settings = config.settings();
+        let operands = Operands::<T>::new(graph);
+        let entries = operands.attributes.entries();
+        let nodes = operands.nodes;
+        Ok(Self {
+            work: operands.workspace(settings.dim, settings.encoder),
+            views: weights.iter().map(|_| Views::new(nodes, settings.dim)).collect(),
+            draws: operands
+                .layers
+                .iter()
+                .map(|layer| Draw::new(entries, layer.rows.nnz(), nodes, settings))
+                .collect(),
+            gradients: weights.iter().map(LayerWeights::zeros_like).collect(),
+            adam: Adam::new(&weights),
+            remembered: weights.clone(),
+            weights,
+            prototypes: None,
+            graph: operands,
+            config: config.clone(),
+        })
+    }
+
+    /// The gradients the last `evaluate` left.
+    pub fn gradients(&self) -> &[LayerWeights<T>] {
+        &self.gradients
+    }
+
+    /// The weights, to be moved by hand.
+    pub fn weights_mut(&mut self) -> &mut [LayerWeights<T>] {
+        &mut self.weights
+    }
+
+    /// Fixes the prototypes, as a clustering would.
+    pub fn set_prototypes(&mut self, prototypes: Vec<Prototypes<T>>) {
+        self.prototypes = Some(prototypes);
+    }
+
+    fn recluster(&mut self, step: &Step) -> Result<()> {
+        let settings = self.config.settings();
+        let mut found = Vec::with_capacity(self.views.len());
+        for (v, (layer, views)) in self.config.layers().iter().zip(&self.views).enumerate() {
+            // The graph may be smaller than the clusters asked for.
+            let clusters = layer.clusters.min(self.graph.nodes);
+            let kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
+            let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
+            let clustering = kmeans.fit(View::from(&views.anchor), stream)?;
+            found.push(Prototypes {
+                centers: clustering.centers,
+                assignments: clustering.assignments,
+            });
+        }
+        self.prototypes = Some(found);
+        Ok(())
+    }
+}
+
+impl<T: Kernels> Engine for CpuEngine<T> {
+    fn evaluate(&mut self, step: &Step) -> Result<Terms> {
+        for v in 0..self.weights.len() {
+            self.draws[v].redraw(self.config.settings(), step, v);
+            self.graph.encoder(&self.config, v).forward(
+                &self.weights[v],
+                &self.draws[v],
+                &mut self.work,
+                &mut self.views[v],
+            );
+        }
+        if step.recluster {
+            self.recluster(step)?;
+        }
+        let objective = Objective::new(&self.config, step.stage, self.prototypes.as_deref());
+        let terms = objective.evaluate(&mut self.views);
+        for v in 0..self.weights.len() {
+            self.graph.encoder(&self.config, v).backward(
+                &self.draws[v],
+                &self.views[v],
+                &mut self.work,
+                &mut self.gradients[v],
+            );
+        }
+        Ok(terms)
+    }
+
+    fn update(&mut self, learning_rate: f64) {
+        self.adam.update(learning_rate, &self.gradients, &mut self.weights);
+    }
+
+    fn reset_optimizer(&mut self) {
+        self.adam.reset();
+    }
+
+    fn remember(&mut self) {
+        copy_weights(&self.weights, &mut self.remembered);
+    }
+
+    fn recall(&mut self) {
+        copy_weights(&self.remembered, &mut self.weights);
+    }
+
+    fn embed(&mut self) -> Vec<Dense> {
+        let layers = embed_layers(&self.config, &self.graph, &self.weights, &mut self.work);
+        layers.iter().map(cast).collect()
+    }
+
+    fn weights(&self) -> Vec<LayerWeights> {
+        cast_weights(&self.weights)
+    }
+
+    fn state(&self) -> EngineState {
+        EngineState {
+            weights: cast_weights(&self.weights),
+            remembered: cast_weights(&self.remembered),
+            first_moments: cast_weights(&self.adam.first),
+            second_moments: cast_weights(&self.adam.second),
+            updates: self.adam.updates,
+            prototypes: self.prototypes.as_ref().map(|all| {
+                let one = |p: &Prototypes<T>| Prototypes {
+                    centers: cast(&p.centers),
+                    assignments: p.assignments.clone(),
+                };
+                all.iter().map(one).collect()
+            }),
+        }
+    }
+
+    fn restore(&mut self, state: EngineState) -> Result<()> {
+        let shapes = |w: &[LayerWeights<T>]| {
+            w.iter()
+                .flat_map(|l| l.tensors().map(<[T]>::len).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
+        let expected = shapes(&self.weights);
+        let parts =
+            [&state.weights, &state.remembered, &state.first_moments, &state.second_moments];
+        if parts.iter().any(|part| shapes(&cast_weights(part)) != expected) {
+            return Err(Error::Data("the saved state belongs to a model of another shape".into()));
+        }
+        self.weights = cast_weights(&state.weights);
+        self.remembered = cast_weights(&state.remembered);
+        self.adam.first = cast_weights(&state.first_moments);
+        self.adam.second = cast_weights(&state.second_moments);
+        self.adam.updates = state.updates;
+        self.prototypes = state.prototypes.map(|all| {
+            let one = |p: Prototypes| Prototypes {
+                centers: cast(&p.centers),
+                assignments: p.assignments,
+            };
+            all.into_iter().map(one).collect()
+        });
+        Ok(())
+    }
+}
+
+fn copy_weights<T: Kernels>(from: &[LayerWeights<T>], to: &mut [LayerWeights<T>]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        to.tensors_mut().zip(from.tensors()).for_each(|(t, f)| t.copy_from_slice(f));
+    }
+}
+
+fn cast_weights<T: Real, U: Real>(weights: &[LayerWeights<T>]) -> Vec<LayerWeights<U>> {
+    weights.iter().map(LayerWeights::cast).collect()
+}
+
+fn cast<T: Real, U: Real>(matrix: &Dense<T>) -> Dense<U> {
+    let values = matrix.values().iter().map(|v| U::from_f64(v.to_f64())).collect();
+    Dense::from_vec(matrix.rows(), matrix.cols(), values).expect("same shape")
+}

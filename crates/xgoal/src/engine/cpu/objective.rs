@@ -1,0 +1,238 @@
+//! The whole objective over all layers, block by block of nodes.
+//!
+//! ```text
+//!     warm-up:  sum_v w_v L_N^v + mu_N' R_N
+//!     joint:    sum_v w_v (lambda_N L_N^v + lambda_C L_C^v) + mu_N R_N + mu_C R_C
+//! ```
+//!
+//! A block's embeddings are turned in place into `D = dL/dH * act'(Z)`, which for both activations is
+//! a function of H: `1 - H^2` for tanh, `[H > 0]` for relu. Sums run per block, then over the blocks
+//! in order.
+
+use super::BLOCK;
+use super::encoder::Views;
+use super::kernels::Kernels;
+use super::losses::{
+    Assigned, Recovery, Rows, cluster_alignment, cluster_loss, node_alignment, node_loss,
+};
+use crate::engine::{Prototypes, Stage, Terms};
+use crate::settings::{Activation, Config};
+use rayon::prelude::*;
+
+/// The objective of one stage.
+#[derive(Debug)]
+pub struct Objective<'a, T> {
+    config: &'a Config,
+    /// Clusters to use; none in the warm-up.
+    prototypes: Option<&'a [Prototypes<T>]>,
+    lambda_n: f64,
+    lambda_c: f64,
+    mu_n: f64,
+    mu_c: f64,
+}
+
+/// Sums over the nodes of a block.
+#[derive(Debug, Default, Clone)]
+struct Sums {
+    l_n: f64,
+    l_c: f64,
+    r_n: f64,
+    recovery: Recovery,
+    /// Per anchor layer, the sum of its semantic distributions.
+    marginals: Vec<Vec<f64>>,
+}
+
+/// Buffers of one thread.
+#[derive(Debug)]
+struct Scratch<T> {
+    gradients: Vec<Vec<T>>,
+    logits: [Vec<T>; 2],
+}
+
+impl<'a, T: Kernels> Objective<'a, T> {
+    /// The terms that belong to a stage.
+    pub fn new(config: &'a Config, stage: Stage, prototypes: Option<&'a [Prototypes<T>]>) -> Self {
+        let s = config.settings();
+        let several = config.layers().len() > 1;
+        let aligned = |weight: f64| if several { weight } else { 0.0 };
+        match stage {
+            Stage::Warmup => Self {
+                config,
+                prototypes: None,
+                lambda_n: 1.0,
+                lambda_c: 0.0,
+                mu_n: aligned(s.warmup_mu_n),
+                mu_c: 0.0,
+            },
+            Stage::Joint => Self {
+                config,
+                prototypes,
+                lambda_n: s.lambda_n,
+                lambda_c: s.lambda_c,
+                mu_n: aligned(s.mu_n),
+                mu_c: aligned(s.mu_c),
+            },
+        }
+    }
+
+    /// The terms' values; `views` go in as H, H+, H- and come out as D, D+, D-.
+    pub fn evaluate(&self, views: &mut [Views<T>]) -> Terms {
+        let nodes = views[0].anchor.rows();
+        let dim = views[0].anchor.cols();
+        let mut blocks: Vec<Vec<&mut [T]>> = Vec::new();
+        blocks.resize_with(nodes.div_ceil(BLOCK), Vec::new);
+        // Anchors of all layers first, then positives, then negatives.
+        let (mut positives, mut negatives) = (Vec::new(), Vec::new());
+        for layer in views.iter_mut() {
+            let rows = layer.anchor.values_mut().chunks_mut(BLOCK * dim);
+            blocks.iter_mut().zip(rows).for_each(|(block, rows)| block.push(rows));
+            positives.push(&mut layer.positive);
+            negatives.push(&mut layer.negative);
+        }
+        for view in positives.into_iter().chain(negatives) {
+            let rows = view.values_mut().chunks_mut(BLOCK * dim);
+            blocks.iter_mut().zip(rows).for_each(|(block, rows)| block.push(rows));
+        }
+        let sums: Vec<Sums> = blocks
+            .par_iter_mut()
+            .enumerate()
+            .map_init(
+                || Scratch { gradients: Vec::new(), logits: [Vec::new(), Vec::new()] },
+                |scratch, (block, rows)| T::vectorized(|| self.block(block, nodes, rows, scratch)),
+            )
+            .collect();
+        self.terms(nodes, &sums)
+    }
+
+    fn block(
+        &self,
+        block: usize,
+        nodes: usize,
+        rows: &mut [&mut [T]],
+        scratch: &mut Scratch<T>,
+    ) -> Sums {
+        let layers = self.config.layers().len();
+        let dim = self.config.settings().dim;
+        let count = rows[0].len() / dim;
+        scratch.gradients.resize_with(rows.len(), Vec::new);
+        for gradient in &mut scratch.gradients {
+            gradient.clear();
+            gradient.resize(count * dim, T::default());
+        }
+        let mut all: Vec<Rows<'_, T>> = rows
+            .iter()
+            .zip(&mut scratch.gradients)
+            .map(|(values, gradient)| Rows { values, gradient })
+            .collect();
+        let (anchors, rest) = all.split_at_mut(layers);
+        let (positives, negatives) = rest.split_at_mut(layers);
+
+        let mut sums = Sums::default();
+        let each = 1.0 / nodes as f64;
+        for (v, layer) in self.config.layers().iter().enumerate() {
+            let weight = self.lambda_n * layer.weight * each;
+            let views = (&mut anchors[v], &mut positives[v], &mut negatives[v]);
+            sums.l_n += layer.weight * node_loss(dim, weight, views.0, views.1, views.2);
+        }
+        if self.mu_n > 0.0 {
+            let weight = self.mu_n * each / self.pairs();
+            sums.r_n = node_alignment(dim, weight, anchors, negatives);
+        }
+        for (v, prototypes) in self.prototypes.unwrap_or_default().iter().enumerate() {
+            let layer = &self.config.layers()[v];
+            if self.lambda_c > 0.0 {
+                let from = block * BLOCK;
+                let assigned = Assigned {
+                    centers: &prototypes.centers,
+                    assignments: &prototypes.assignments[from..from + count],
+                    tau: layer.tau,
+                };
+                let weight = self.lambda_c * layer.weight * each;
+                sums.l_c += layer.weight
+                    * cluster_loss(&assigned, weight, &mut anchors[v], &mut scratch.logits[0]);
+            }
+            if self.mu_c > 0.0 {
+                let mut marginal = vec![0.0; prototypes.centers.rows()];
+                let recovery = cluster_alignment(
+                    v,
+                    (&prototypes.centers, self.config.settings().align_tau),
+                    self.mu_c * each / self.pairs(),
+                    anchors,
+                    (&mut scratch.logits, &mut marginal),
+                );
+                sums.recovery.divergence += recovery.divergence;
+                sums.recovery.cross_entropy += recovery.cross_entropy;
+                sums.marginals.push(marginal);
+            }
+        }
+        for (values, gradient) in rows.iter_mut().zip(&scratch.gradients) {
+            through_activation(self.config.settings().activation, values, gradient);
+        }
+        sums
+    }
+
+    /// V (V - 1).
+    fn pairs(&self) -> f64 {
+        let layers = self.config.layers().len() as f64;
+        layers * (layers - 1.0)
+    }
+
+    fn terms(&self, nodes: usize, blocks: &[Sums]) -> Terms {
+        let mut total = Sums::default();
+        for sums in blocks {
+            total.l_n += sums.l_n;
+            total.l_c += sums.l_c;
+            total.r_n += sums.r_n;
+            total.recovery.divergence += sums.recovery.divergence;
+            total.recovery.cross_entropy += sums.recovery.cross_entropy;
+            total.marginals.resize_with(sums.marginals.len(), Vec::new);
+            for (total, marginal) in total.marginals.iter_mut().zip(&sums.marginals) {
+                total.resize(marginal.len(), 0.0);
+                total.iter_mut().zip(marginal).for_each(|(t, m)| *t += m);
+            }
+        }
+        let n = nodes as f64;
+        let when = |condition: bool, value: f64| condition.then_some(value);
+        let clustered = self.prototypes.is_some();
+        let recovered = clustered && self.mu_c > 0.0;
+        let mut terms = Terms {
+            loss: 0.0,
+            l_n: total.l_n / n,
+            l_c: when(clustered && self.lambda_c > 0.0, total.l_c / n),
+            r_n: when(self.mu_n > 0.0, total.r_n / (n * self.pairs())),
+            r_c: when(recovered, total.recovery.divergence / (n * self.pairs())),
+            mi_node: None,
+            mi_cluster: when(recovered, {
+                let entropies = total.marginals.iter().map(|m| entropy(m, n));
+                entropies.sum::<f64>() / total.marginals.len() as f64
+                    - total.recovery.cross_entropy / (n * self.pairs())
+            }),
+        };
+        terms.mi_node = terms.r_n.map(|r_n| std::f64::consts::LN_2 - r_n);
+        terms.loss = self.lambda_n * terms.l_n
+            + self.lambda_c * terms.l_c.unwrap_or(0.0)
+            + self.mu_n * terms.r_n.unwrap_or(0.0)
+            + self.mu_c * terms.r_c.unwrap_or(0.0);
+        terms
+    }
+}
+
+/// Entropy of the distribution `sums / n`.
+fn entropy(sums: &[f64], n: f64) -> f64 {
+    sums.iter().map(|s| s / n).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
+}
+
+/// `H <- dL/dH * act'(Z)`, with act' as a function of H.
+#[inline(always)]
+fn through_activation<T: Kernels>(activation: Activation, values: &mut [T], gradient: &[T]) {
+    let pairs = values.iter_mut().zip(gradient);
+    match activation {
+        Activation::Tanh => {
+            let one = T::from_f64(1.0);
+            pairs.for_each(|(h, g)| *h = *g * (one - *h * *h));
+        }
+        Activation::Relu => {
+            pairs.for_each(|(h, g)| *h = if *h > T::default() { *g } else { T::default() });
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The seam between what decides and what computes.
+//!
+//! Everything in front of [`Engine`] decides: stages, stopping, when to cluster. Everything behind
+//! it touches numbers in bulk: views, encoders, losses, gradients, k-means, Adam. The weights, the
+//! optimizer's moments and the clusters live behind the seam, wherever the engine keeps its memory.
+
+pub mod cpu;
+
+use crate::error::Result;
+use crate::matrix::Dense;
+use crate::model::LayerWeights;
+
+/// A stage of training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// L_N and R_N only.
+    Warmup,
+    /// All four terms.
+    Joint,
+}
+
+impl Stage {
+    /// The name in metrics and messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stage::Warmup => "warmup",
+            Stage::Joint => "joint",
+        }
+    }
+}
+
+/// Which epoch to compute.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// The stage, which decides the terms.
+    pub stage: Stage,
+    /// The epoch within the stage, from 0; with the seed it fixes every random draw.
+    pub epoch: u32,
+    /// Whether the prototypes are found again from this epoch's embeddings first.
+    pub recluster: bool,
+}
+
+/// The objective's value and its parts at one epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Terms {
+    /// The whole objective, the number that is minimised.
+    pub loss: f64,
+    /// Sum over layers of w_v L_N.
+    pub l_n: f64,
+    /// Sum over layers of w_v L_C; `None` where the stage has no such term.
+    pub l_c: Option<f64>,
+    /// R_N; `None` for a single layer.
+    pub r_n: Option<f64>,
+    /// R_C; `None` for a single layer or outside the joint stage.
+    pub r_c: Option<f64>,
+    /// Lower bound on the mutual information between the embeddings of two layers, log 2 - R_N.
+    pub mi_node: Option<f64>,
+    /// Lower bound on the mutual information between a layer's clusters and another layer's
+    /// embeddings: the clusters' entropy less the cross-entropy of recovering them.
+    pub mi_cluster: Option<f64>,
+}
+
+/// Prototypes of one layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prototypes<T = f32> {
+    /// A row per cluster.
+    pub centers: Dense<T>,
+    /// The cluster of each node.
+    pub assignments: Vec<u32>,
+}
+
+/// Everything an engine must give back to go on later exactly as if it had not stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineState {
+    /// Current weights.
+    pub weights: Vec<LayerWeights>,
+    /// The weights last remembered.
+    pub remembered: Vec<LayerWeights>,
+    /// Adam's first moments.
+    pub first_moments: Vec<LayerWeights>,
+    /// Adam's second moments.
+    pub second_moments: Vec<LayerWeights>,
+    /// Adam's step count.
+    pub updates: u64,
+    /// Prototypes, once there are some.
+    pub prototypes: Option<Vec<Prototypes>>,
+}
+
+/// Computes on one graph with one set of weights.
+pub trait Engine {
+    /// Computes the objective and, behind the seam, its gradients. The weights stay as they are.
+    fn evaluate(&mut self, step: &Step) -> Result<Terms>;
+
+    /// Moves the weights by Adam along the last gradients.
+    fn update(&mut self, learning_rate: f64);
+
+    /// Forgets the optimizer's moments.
+    fn reset_optimizer(&mut self);
+
+    /// Keeps a copy of the current weights.
+    fn remember(&mut self);
+
+    /// Goes back to the weights last remembered.
+    fn recall(&mut self);
+
+    /// Embeddings of the undropped graph, one matrix per layer.
+    fn embed(&mut self) -> Vec<Dense>;
+
+    /// A copy of the weights.
+    fn weights(&self) -> Vec<LayerWeights>;
+
+    /// Everything needed to go on later.
+    fn state(&self) -> EngineState;
+
+    /// Goes on from a state; it must come from the same graph and configuration.
+    fn restore(&mut self, state: EngineState) -> Result<()>;
+}

@@ -1,0 +1,241 @@
+//! The attributed multiplex graph: named layers over the same nodes, attributes, and what is known
+//! about the nodes.
+
+pub mod planted;
+pub mod preprocess;
+mod summary;
+
+pub use summary::{LayerSummary, Summary};
+
+use crate::error::{Error, Result};
+use crate::matrix::{Csr, Matrix};
+
+/// One relation: a square sparse matrix, weighted and possibly asymmetric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// The relation's name.
+    pub name: String,
+    /// Weight of the edge from row to column.
+    pub adjacency: Csr,
+}
+
+/// One class per node, where it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    /// Class of each node, as an index into `names`.
+    pub classes: Vec<Option<u32>>,
+    /// Class names.
+    pub names: Vec<String>,
+}
+
+/// Which nodes train, validate and test a classifier.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Splits {
+    /// Training nodes.
+    pub train: Vec<u32>,
+    /// Validation nodes.
+    pub val: Vec<u32>,
+    /// Test nodes.
+    pub test: Vec<u32>,
+}
+
+/// An attributed multiplex graph (Definition 1 of the paper), checked on construction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MultiplexGraph {
+    ids: Option<Vec<String>>,
+    layers: Vec<Layer>,
+    attributes: Matrix,
+    labels: Option<Labels>,
+    splits: Option<Splits>,
+}
+
+impl MultiplexGraph {
+    /// Checks that every layer is square over the attributes' nodes, names are unique and all
+    /// values are finite.
+    pub fn new(layers: Vec<Layer>, attributes: Matrix) -> Result<Self> {
+        let nodes = attributes.rows();
+        if layers.is_empty() {
+            return Err(Error::Data("the graph has no layer; expected at least one".into()));
+        }
+        if nodes == 0 || attributes.cols() == 0 {
+            return Err(Error::Data(format!(
+                "the attributes are {nodes} x {}; expected at least one node and one attribute",
+                attributes.cols()
+            )));
+        }
+        // Node and entry numbers are held in 32 bits throughout.
+        if nodes > u32::MAX as usize {
+            return Err(Error::Data(format!("{nodes} nodes; expected at most {}", u32::MAX)));
+        }
+        for (i, layer) in layers.iter().enumerate() {
+            let (rows, cols) = (layer.adjacency.rows(), layer.adjacency.cols());
+            if rows != cols || rows != nodes {
+                return Err(Error::Data(format!(
+                    "layer `{}` is {rows} x {cols}; expected {nodes} x {nodes}, as the attributes \
+                     have {nodes} rows",
+                    layer.name
+                )));
+            }
+            if layers[..i].iter().any(|other| other.name == layer.name) {
+                return Err(Error::Data(format!("two layers are called `{}`", layer.name)));
+            }
+            check_finite(&format!("layer `{}`", layer.name), &layer.adjacency)?;
+        }
+        if let Some((r, c, v)) = attributes.first_non_finite() {
+            return Err(non_finite("attributes", r, c, v));
+        }
+        Ok(Self { ids: None, layers, attributes, labels: None, splits: None })
+    }
+
+    /// Gives the nodes their own ids; without, they are numbered from 0.
+    pub fn with_ids(mut self, ids: Vec<String>) -> Result<Self> {
+        self.same_length("ids", ids.len())?;
+        let mut sorted: Vec<&String> = ids.iter().collect();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
+            return Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0])));
+        }
+        self.ids = Some(ids);
+        Ok(self)
+    }
+
+    /// Adds classes.
+    pub fn with_labels(mut self, labels: Labels) -> Result<Self> {
+        self.same_length("labels", labels.classes.len())?;
+        let known = labels.names.len() as u32;
+        if let Some(bad) = labels.classes.iter().flatten().find(|c| **c >= known) {
+            return Err(Error::Data(format!("class {bad} of {known}; expected less than {known}")));
+        }
+        self.labels = Some(labels);
+        Ok(self)
+    }
+
+    /// Adds a split into training, validation and test nodes.
+    pub fn with_splits(mut self, splits: Splits) -> Result<Self> {
+        for (name, part) in [("train", &splits.train), ("val", &splits.val), ("test", &splits.test)]
+        {
+            if let Some(bad) = part.iter().find(|n| **n as usize >= self.nodes()) {
+                return Err(Error::Data(format!(
+                    "{name} split: node {bad}, expected less than {}",
+                    self.nodes()
+                )));
+            }
+        }
+        self.splits = Some(splits);
+        Ok(self)
+    }
+
+    fn same_length(&self, what: &str, length: usize) -> Result<()> {
+        if length == self.nodes() {
+            return Ok(());
+        }
+        Err(Error::Data(format!("{length} {what} for {} nodes", self.nodes())))
+    }
+
+    /// Keeps the named layers, in that order.
+    pub fn select_layers(mut self, names: &[String]) -> Result<Self> {
+        if names.is_empty() {
+            return Err(Error::Data("no layer was selected; expected at least one name".into()));
+        }
+        let available: Vec<String> = self.layers.iter().map(|l| l.name.clone()).collect();
+        let mut kept = Vec::with_capacity(names.len());
+        for name in names {
+            let Some(at) = self.layers.iter().position(|l| l.name == *name) else {
+                if available.contains(name) {
+                    return Err(Error::Data(format!("layer `{name}` was selected twice")));
+                }
+                return Err(Error::UnknownLayer { name: name.clone(), available });
+            };
+            kept.push(self.layers.swap_remove(at));
+        }
+        self.layers = kept;
+        Ok(self)
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.attributes.rows()
+    }
+
+    /// The layers in order.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The layers' names in order.
+    pub fn layer_names(&self) -> Vec<String> {
+        self.layers.iter().map(|l| l.name.clone()).collect()
+    }
+
+    /// Node attributes, a row per node.
+    pub fn attributes(&self) -> &Matrix {
+        &self.attributes
+    }
+
+    /// Classes, where known.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
+    }
+
+    /// The split, where given.
+    pub fn splits(&self) -> Option<&Splits> {
+        self.splits.as_ref()
+    }
+
+    /// The id of a node.
+    pub fn id(&self, node: usize) -> String {
+        self.ids.as_ref().map_or_else(|| node.to_string(), |ids| ids[node].clone())
+    }
+}
+
+fn check_finite(what: &str, matrix: &Csr) -> Result<()> {
+    let Some(at) = matrix.values().iter().position(|v| !v.is_finite()) else { return Ok(()) };
+    let row = matrix.indptr().partition_point(|p| *p <= at) - 1;
+    Err(non_finite(what, row, matrix.indices()[at] as usize, matrix.values()[at]))
+}
+
+fn non_finite(what: &str, row: usize, column: usize, value: f32) -> Error {
+    Error::Data(format!("{what}: {value} at row {row}, column {column}; expected a finite number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Dense;
+
+    fn layer(name: &str, entries: Vec<(u32, u32, f32)>, n: usize) -> Layer {
+        Layer { name: name.into(), adjacency: Csr::from_triplets(n, n, entries).unwrap() }
+    }
+
+    fn attributes(n: usize) -> Matrix {
+        Matrix::Dense(Dense::from_vec(n, 1, vec![1.0; n]).unwrap())
+    }
+
+    #[test]
+    fn layers_are_selected_by_name_in_order() {
+        let graph = MultiplexGraph::new(
+            vec![layer("a", vec![], 2), layer("b", vec![], 2), layer("c", vec![], 2)],
+            attributes(2),
+        )
+        .unwrap();
+        let names = |l: &[&str]| l.iter().map(|s| s.to_string()).collect::<Vec<_>>();
+        let kept = graph.clone().select_layers(&names(&["c", "a"])).unwrap();
+        assert_eq!(kept.layer_names(), ["c", "a"]);
+        let missing = graph.clone().select_layers(&names(&["x"])).unwrap_err().to_string();
+        assert_eq!(missing, "no layer is called `x`; the graph has a, b, c");
+        let twice = graph.select_layers(&names(&["a", "a"])).unwrap_err().to_string();
+        assert!(twice.contains("twice"), "{twice}");
+    }
+
+    #[test]
+    fn unusable_values_are_named() {
+        let nan = MultiplexGraph::new(vec![layer("a", vec![(1, 0, f32::NAN)], 2)], attributes(2));
+        assert!(nan.unwrap_err().to_string().contains("NaN at row 1, column 0"));
+        let wrong = MultiplexGraph::new(vec![layer("a", vec![], 3)], attributes(2));
+        assert!(wrong.unwrap_err().to_string().contains("3 x 3; expected 2 x 2"));
+        let graph = MultiplexGraph::new(vec![layer("a", vec![], 2)], attributes(2)).unwrap();
+        assert!(graph.clone().with_ids(vec!["x".into(), "x".into()]).is_err());
+        let splits = Splits { train: vec![2], ..Splits::default() };
+        assert!(graph.with_splits(splits).unwrap_err().to_string().contains("train split"));
+    }
+}

@@ -1,0 +1,185 @@
+//! What is done to a graph before it is encoded.
+//!
+//! - attributes: each row divided by its sum of absolute values (`l1`), by its Euclidean norm (`l2`),
+//!   or left alone (`none`); empty rows stay zero;
+//! - edges: a node whose row is empty gets a self-loop of weight 1 (`self_loops = "isolated"`), then
+//!   `D^-1/2 A D^-1/2` with `D` the row sums (`symmetric`), or no scaling (`none`).
+//!
+//! Sums run in f64, so weights up to f32's range are safe.
+
+use super::{Layer, MultiplexGraph};
+use crate::error::{Error, Result};
+use crate::matrix::{Csr, Matrix};
+use crate::settings::{AttributeNorm, EdgeNorm, SelfLoops};
+
+/// The preprocessing part of the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preprocessing {
+    /// How attribute rows are scaled.
+    pub attributes: AttributeNorm,
+    /// How edge weights are scaled.
+    pub edges: EdgeNorm,
+    /// Who gets a self-loop.
+    pub self_loops: SelfLoops,
+}
+
+/// A graph ready for the engine.
+#[derive(Debug, Clone)]
+pub struct Preprocessed {
+    /// Normalised layers, in order.
+    pub layers: Vec<Csr>,
+    /// Normalised attributes.
+    pub attributes: Matrix,
+}
+
+impl Preprocessing {
+    /// Applies the settings to a graph.
+    pub fn apply(&self, graph: &MultiplexGraph) -> Result<Preprocessed> {
+        Ok(Preprocessed {
+            layers: graph.layers().iter().map(|l| self.layer(l)).collect::<Result<_>>()?,
+            attributes: self.scale_attributes(graph.attributes().clone()),
+        })
+    }
+
+    fn scale_attributes(&self, mut attributes: Matrix) -> Matrix {
+        let norm = self.attributes;
+        match &mut attributes {
+            Matrix::Sparse(m) => {
+                let indptr = m.indptr().to_vec();
+                for w in indptr.windows(2) {
+                    scale_row(norm, &mut m.values_mut()[w[0]..w[1]]);
+                }
+            }
+            Matrix::Dense(m) => {
+                let cols = m.cols();
+                m.values_mut().chunks_mut(cols).for_each(|row| scale_row(norm, row));
+            }
+        }
+        attributes
+    }
+
+    fn layer(&self, layer: &Layer) -> Result<Csr> {
+        let m = match self.self_loops {
+            SelfLoops::Isolated => with_isolated_loops(&layer.adjacency),
+            SelfLoops::None => layer.adjacency.clone(),
+        };
+        match self.edges {
+            EdgeNorm::None => Ok(m),
+            EdgeNorm::Symmetric => symmetric(&layer.name, m),
+        }
+    }
+}
+
+fn scale_row(norm: AttributeNorm, row: &mut [f32]) {
+    let size = match norm {
+        AttributeNorm::None => return,
+        AttributeNorm::L1 => row.iter().map(|v| f64::from(v.abs())).sum::<f64>(),
+        AttributeNorm::L2 => row.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt(),
+    };
+    if size > 0.0 {
+        row.iter_mut().for_each(|v| *v = (f64::from(*v) / size) as f32);
+    }
+}
+
+fn with_isolated_loops(m: &Csr) -> Csr {
+    let n = m.rows();
+    let isolated = |r: usize| m.row(r).1.iter().all(|v| *v == 0.0);
+    if !(0..n).any(isolated) {
+        return m.clone();
+    }
+    let mut entries = Vec::with_capacity(m.nnz());
+    let mut indptr = vec![0usize];
+    let mut indices = Vec::with_capacity(m.nnz());
+    for r in 0..n {
+        if isolated(r) {
+            indices.push(r as u32);
+            entries.push(1.0);
+        } else {
+            let (cols, values) = m.row(r);
+            indices.extend_from_slice(cols);
+            entries.extend_from_slice(values);
+        }
+        indptr.push(indices.len());
+    }
+    Csr::try_new(n, n, indptr, indices, entries).expect("rows stay sorted")
+}
+
+fn symmetric(name: &str, mut m: Csr) -> Result<Csr> {
+    let n = m.rows();
+    let mut inverse_root = vec![0f64; n];
+    for (r, inverse) in inverse_root.iter_mut().enumerate() {
+        let (cols, values) = m.row(r);
+        if let Some(at) = values.iter().position(|v| *v < 0.0) {
+            return Err(Error::Data(format!(
+                "layer `{name}`: weight {} at row {r}, column {}; symmetric normalisation needs \
+                 weights of at least 0 (or set normalize_edges = \"none\")",
+                values[at], cols[at]
+            )));
+        }
+        let degree: f64 = values.iter().map(|v| f64::from(*v)).sum();
+        if degree > 0.0 {
+            *inverse = degree.sqrt().recip();
+        }
+    }
+    for r in 0..n {
+        let range = m.indptr()[r]..m.indptr()[r + 1];
+        for at in range {
+            let c = m.indices()[at] as usize;
+            let scaled = f64::from(m.values()[at]) * inverse_root[r] * inverse_root[c];
+            m.values_mut()[at] = scaled as f32;
+        }
+    }
+    Ok(m)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Dense;
+
+    fn graph(entries: Vec<(u32, u32, f32)>) -> MultiplexGraph {
+        let adjacency = Csr::from_triplets(3, 3, entries).unwrap();
+        let values = vec![1.0, 3.0, 0.0, 0.0, -3.0, 4.0];
+        MultiplexGraph::new(
+            vec![Layer { name: "a".into(), adjacency }],
+            Matrix::Dense(Dense::from_vec(3, 2, values).unwrap()),
+        )
+        .unwrap()
+    }
+
+    fn preprocessing(attributes: AttributeNorm) -> Preprocessing {
+        Preprocessing { attributes, edges: EdgeNorm::Symmetric, self_loops: SelfLoops::Isolated }
+    }
+
+    #[test]
+    fn isolated_nodes_get_a_loop_then_degrees_divide() {
+        let g = graph(vec![(0, 1, 2.0), (1, 0, 2.0), (1, 1, 6.0)]);
+        let out = preprocessing(AttributeNorm::L1).apply(&g).unwrap();
+        let a = &out.layers[0];
+        assert_eq!(a.row(2), (&[2u32][..], &[1.0f32][..]));
+        assert_eq!(a.row(0).1, [0.5]); // 2 / sqrt(2 * 8)
+        assert_eq!(a.row(1).1, [0.5, 0.75]);
+    }
+
+    #[test]
+    fn attribute_rows_are_scaled() {
+        let g = graph(vec![(0, 1, 1.0)]);
+        let values = |norm| match preprocessing(norm).apply(&g).unwrap().attributes {
+            Matrix::Dense(m) => m.into_values(),
+            Matrix::Sparse(_) => panic!("stays dense"),
+        };
+        assert_eq!(values(AttributeNorm::L1), [0.25, 0.75, 0.0, 0.0, -3.0 / 7.0, 4.0 / 7.0]);
+        assert_eq!(values(AttributeNorm::L2)[4..], [-0.6, 0.8]);
+        assert_eq!(values(AttributeNorm::None)[..2], [1.0, 3.0]);
+    }
+
+    #[test]
+    fn huge_weights_normalise_and_negative_ones_are_refused() {
+        let g = graph(vec![(0, 1, 1e30), (1, 0, 1e30), (2, 2, 1e30)]);
+        let out = preprocessing(AttributeNorm::L1).apply(&g).unwrap();
+        assert_eq!(out.layers[0].values(), [1.0, 1.0, 1.0]);
+        let negative = graph(vec![(1, 2, -1.0)]);
+        let message = preprocessing(AttributeNorm::L1).apply(&negative).unwrap_err().to_string();
+        assert!(message.contains("layer `a`: weight -1 at row 1, column 2"), "{message}");
+    }
+}

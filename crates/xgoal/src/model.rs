@@ -1,0 +1,159 @@
+//! What is learnt: one encoder's weights per layer.
+
+use crate::error::{Error, Result};
+use crate::matrix::Dense;
+use crate::random::{Purpose, Stream};
+use crate::real::Real;
+use crate::settings::{Config, Encoder};
+
+/// Weights of one layer's encoder, `act(A X W + X W' + b)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerWeights<T = f32> {
+    /// W, attributes x dim: applied to what the neighbours hold.
+    pub weight: Dense<T>,
+    /// W', attributes x dim: applied to what the node itself holds; absent in a plain GCN.
+    pub self_weight: Option<Dense<T>>,
+    /// b, dim.
+    pub bias: Vec<T>,
+}
+
+impl<T: Real> LayerWeights<T> {
+    /// Xavier-uniform weights and a zero bias.
+    pub fn xavier(features: usize, dim: usize, encoder: Encoder, stream: Stream) -> Self {
+        let bound = (6.0 / (features + dim) as f64).sqrt();
+        let draw = |tensor: u64| {
+            let stream = stream.substream(tensor);
+            let mut matrix = Dense::zeros(features, dim);
+            for (i, w) in matrix.values_mut().iter_mut().enumerate() {
+                *w = T::from_f64(bound * (2.0 * stream.uniform(i as u64) - 1.0));
+            }
+            matrix
+        };
+        let self_weight = (encoder == Encoder::FirstOrder).then(|| draw(1));
+        Self { weight: draw(0), self_weight, bias: vec![T::default(); dim] }
+    }
+
+    /// All zeros, in the shape of `self`.
+    pub fn zeros_like(&self) -> Self {
+        let zeros = |m: &Dense<T>| Dense::zeros(m.rows(), m.cols());
+        Self {
+            weight: zeros(&self.weight),
+            self_weight: self.self_weight.as_ref().map(zeros),
+            bias: vec![T::default(); self.bias.len()],
+        }
+    }
+
+    /// The tensors one after another: weight, self-weight where there is one, bias.
+    pub fn tensors(&self) -> impl Iterator<Item = &[T]> {
+        [Some(self.weight.values()), self.self_weight.as_ref().map(Dense::values), Some(&self.bias)]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The tensors to be changed, in the same order.
+    pub fn tensors_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
+        [
+            Some(self.weight.values_mut()),
+            self.self_weight.as_mut().map(Dense::values_mut),
+            Some(&mut self.bias[..]),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// The same weights in another precision.
+    pub fn cast<U: Real>(&self) -> LayerWeights<U> {
+        let mut out = LayerWeights {
+            weight: Dense::zeros(self.weight.rows(), self.weight.cols()),
+            self_weight: self.self_weight.as_ref().map(|m| Dense::zeros(m.rows(), m.cols())),
+            bias: vec![U::default(); self.bias.len()],
+        };
+        for (to, from) in out.tensors_mut().zip(self.tensors()) {
+            to.iter_mut().zip(from).for_each(|(t, f)| *t = U::from_f64(f.to_f64()));
+        }
+        out
+    }
+}
+
+/// A model: the settings it was made with and one set of weights per layer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    config: Config,
+    weights: Vec<LayerWeights>,
+}
+
+impl Model {
+    /// Checks that weights and configuration agree.
+    pub fn new(config: Config, weights: Vec<LayerWeights>) -> Result<Self> {
+        let layers = config.layers();
+        if weights.len() != layers.len() {
+            return Err(Error::Data(format!(
+                "a model of {} layers for {} layer names",
+                weights.len(),
+                layers.len()
+            )));
+        }
+        let dim = config.settings().dim;
+        let features = weights.first().map_or(0, |w| w.weight.rows());
+        let has_self = config.settings().encoder == Encoder::FirstOrder;
+        for (layer, w) in layers.iter().zip(&weights) {
+            let expected = (features, dim);
+            let shapes = [Some(&w.weight), w.self_weight.as_ref()];
+            if let Some(bad) =
+                shapes.into_iter().flatten().find(|m| (m.rows(), m.cols()) != expected)
+            {
+                return Err(Error::Data(format!(
+                    "layer `{}`: weights of {} x {}, expected {features} x {dim}",
+                    layer.name,
+                    bad.rows(),
+                    bad.cols()
+                )));
+            }
+            if w.self_weight.is_some() != has_self || w.bias.len() != dim {
+                return Err(Error::Data(format!(
+                    "layer `{}`: its weights do not belong to a {} encoder of dim {dim}",
+                    layer.name,
+                    config.settings().encoder.as_str()
+                )));
+            }
+            if w.tensors().flatten().any(|v| !v.is_finite()) {
+                return Err(Error::Data(format!(
+                    "layer `{}`: a weight is not a finite number",
+                    layer.name
+                )));
+            }
+        }
+        Ok(Self { config, weights })
+    }
+
+    /// The settings the model was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// One set of weights per layer.
+    pub fn weights(&self) -> &[LayerWeights] {
+        &self.weights
+    }
+
+    /// How many attributes a graph must have to be encoded.
+    pub fn features(&self) -> usize {
+        self.weights[0].weight.rows()
+    }
+}
+
+/// Fresh weights for every layer of a configuration.
+pub fn initial_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
+    let settings = config.settings();
+    let stream = Stream::new(settings.seed, Purpose::Weights);
+    (0..config.layers().len())
+        .map(|v| {
+            LayerWeights::xavier(
+                features,
+                settings.dim,
+                settings.encoder,
+                stream.substream(v as u64),
+            )
+        })
+        .collect()
+}

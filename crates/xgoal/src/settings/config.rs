@@ -1,0 +1,176 @@
+use super::{Method, PerLayer, Settings};
+use crate::error::{Error, Result};
+use crate::graph::preprocess::Preprocessing;
+
+/// Validated settings for a known list of layers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    settings: Settings,
+    layers: Vec<LayerConfig>,
+}
+
+/// What differs between layers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerConfig {
+    /// The layer's name.
+    pub name: String,
+    /// K.
+    pub clusters: usize,
+    /// Temperature of L_C.
+    pub tau: f64,
+    /// w_v.
+    pub weight: f64,
+}
+
+impl Settings {
+    /// Checks every range, and that per-layer values fit the layers of the graph.
+    pub fn validate(mut self, layer_names: &[String]) -> Result<Config> {
+        range(
+            "dim",
+            self.dim as f64,
+            "from 1 to 65536",
+            (1.0..=65536.0).contains(&(self.dim as f64)),
+        )?;
+        range(
+            "p_drop",
+            self.p_drop,
+            "at least 0 and less than 1",
+            (0.0..1.0).contains(&self.p_drop),
+        )?;
+        for (key, value) in [
+            ("cluster_every", self.cluster_every),
+            ("kmeans_restarts", self.kmeans_restarts),
+            ("max_epochs", self.max_epochs),
+            ("patience", self.patience),
+        ] {
+            let value = value as f64;
+            range(key, value, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&value))?;
+        }
+        for (key, value) in [
+            ("lambda_n", self.lambda_n),
+            ("lambda_c", self.lambda_c),
+            ("mu_n", self.mu_n),
+            ("mu_c", self.mu_c),
+            ("warmup_mu_n", self.warmup_mu_n),
+        ] {
+            range(key, value, "a finite number of at least 0", value.is_finite() && value >= 0.0)?;
+        }
+        for (key, value) in
+            [("align_tau", self.align_tau), ("lr", self.lr), ("warmup_lr", self.warmup_lr)]
+        {
+            range(key, value, "a finite number above 0", value.is_finite() && value > 0.0)?;
+        }
+        if self.method == Method::Goal {
+            self.mu_n = 0.0;
+            self.mu_c = 0.0;
+            self.warmup_mu_n = 0.0;
+        }
+        let count = layer_names.len();
+        let clusters = spread("clusters", &self.clusters, count)?;
+        let tau = spread("tau", &self.tau, count)?;
+        let weights = spread("layer_weights", &self.layer_weights, count)?;
+        let mut layers = Vec::with_capacity(count);
+        for (v, name) in layer_names.iter().enumerate() {
+            let (k, t, w) = (clusters[v], tau[v], weights[v]);
+            range(
+                "clusters",
+                k as f64,
+                "from 1 to 2^31",
+                (1.0..=2f64.powi(31)).contains(&(k as f64)),
+            )?;
+            range("tau", t, "a finite number above 0", t.is_finite() && t > 0.0)?;
+            range("layer_weights", w, "a finite number of at least 0", w.is_finite() && w >= 0.0)?;
+            layers.push(LayerConfig { name: name.clone(), clusters: k, tau: t, weight: w });
+        }
+        self.layers = Some(layer_names.to_vec());
+        Ok(Config { settings: self, layers })
+    }
+}
+
+fn range(key: &'static str, value: f64, expected: &str, ok: bool) -> Result<()> {
+    if ok {
+        return Ok(());
+    }
+    Err(Error::Setting { key, found: value.to_string(), expected: expected.to_string() })
+}
+
+fn spread<T: Clone>(key: &'static str, value: &PerLayer<T>, layers: usize) -> Result<Vec<T>> {
+    match value {
+        PerLayer::One(one) => Ok(vec![one.clone(); layers]),
+        PerLayer::Each(list) if list.len() == layers => Ok(list.clone()),
+        PerLayer::Each(list) => Err(Error::Setting {
+            key,
+            found: format!("{} values", list.len()),
+            expected: format!("one value, or one for each of the {layers} layers"),
+        }),
+    }
+}
+
+impl Config {
+    /// The layers in order.
+    pub fn layers(&self) -> &[LayerConfig] {
+        &self.layers
+    }
+
+    /// Every setting, resolved: the layers are named, and alignment is off for GOAL.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The resolved settings as TOML text, re-usable as `--config`.
+    pub fn to_toml(&self) -> String {
+        self.settings.to_table().to_string()
+    }
+
+    /// The preprocessing part.
+    pub fn preprocessing(&self) -> Preprocessing {
+        Preprocessing {
+            attributes: self.settings.normalize_attributes,
+            edges: self.settings.normalize_edges,
+            self_loops: self.settings.self_loops,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Preset;
+
+    fn names(n: usize) -> Vec<String> {
+        (0..n).map(|i| format!("l{i}")).collect()
+    }
+
+    fn refused(key: &str, value: &str) -> String {
+        let mut s = Settings::default();
+        s.set(key, value).unwrap();
+        s.validate(&names(2)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn ranges_are_checked_by_name() {
+        assert_eq!(
+            refused("p_drop", "1"),
+            "setting `p_drop`: found 1, expected at least 0 and less than 1"
+        );
+        assert!(refused("dim", "0").contains("`dim`"));
+        assert!(refused("lr", "0").contains("above 0"));
+        assert!(refused("tau", "1,0").contains("`tau`: found 0"));
+        assert!(refused("mu_c", "nan").contains("`mu_c`"));
+        assert!(
+            refused("clusters", "1,2,3")
+                .contains("3 values, expected one value, or one for each of the 2")
+        );
+        assert!(refused("patience", "0").contains("`patience`"));
+    }
+
+    #[test]
+    fn goal_switches_alignment_off() {
+        let mut s = Preset::Acm.settings();
+        s.method = Method::Goal;
+        let config = s.validate(&names(2)).unwrap();
+        let s = config.settings();
+        assert_eq!((s.mu_n, s.mu_c, s.warmup_mu_n), (0.0, 0.0, 0.0));
+        assert_eq!(config.layers()[0].clusters, 30);
+    }
+}

@@ -1,0 +1,159 @@
+//! Settings: one set of names for the library, the command and the configuration file.
+//!
+//! [`Settings`] are unchecked and may be built up from a preset, a file and single assignments.
+//! They must be validated against a number of layers, into a [`Config`], before anything uses them.
+
+#[macro_use]
+mod choices;
+mod config;
+mod keys;
+mod presets;
+
+pub use config::{Config, LayerConfig};
+pub use keys::KEYS;
+pub use presets::Preset;
+
+choices! {
+    /// What is learnt.
+    Method {
+        /// Every layer, aligned with the others.
+        Xgoal = "xgoal",
+        /// Every layer for itself: no alignment term.
+        Goal = "goal",
+    }
+}
+choices! {
+    /// The encoder's non-linearity.
+    Activation {
+        /// Hyperbolic tangent, the paper's choice.
+        Tanh = "tanh",
+        /// Rectified linear.
+        Relu = "relu",
+    }
+}
+choices! {
+    /// The encoder's shape.
+    Encoder {
+        /// `A X W + X W' + b`, the paper's first-order GCN.
+        FirstOrder = "first-order",
+        /// `A X W + b`, the plain GCN.
+        Gcn = "gcn",
+    }
+}
+choices! {
+    /// How the positive view is drawn.
+    Augmentation {
+        /// Entries are dropped and survivors scaled by 1/(1-p).
+        Dropout = "dropout",
+        /// Entries are dropped and survivors left as they are.
+        Mask = "mask",
+    }
+}
+choices! {
+    /// How attribute rows are scaled.
+    AttributeNorm {
+        /// By the sum of absolute values.
+        L1 = "l1",
+        /// By the Euclidean norm.
+        L2 = "l2",
+        /// Not at all.
+        None = "none",
+    }
+}
+choices! {
+    /// How edge weights are scaled.
+    EdgeNorm {
+        /// `D^-1/2 A D^-1/2`.
+        Symmetric = "symmetric",
+        /// Not at all.
+        None = "none",
+    }
+}
+choices! {
+    /// Which nodes get a self-loop of weight 1.
+    SelfLoops {
+        /// Nodes whose row is empty.
+        Isolated = "isolated",
+        /// No node.
+        None = "none",
+    }
+}
+
+/// One value for all layers, or one per layer in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PerLayer<T> {
+    /// The same for every layer.
+    One(T),
+    /// One per layer.
+    Each(Vec<T>),
+}
+
+/// Unchecked settings; [`Settings::validate`] turns them into a [`Config`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// `method`: whether layers are aligned.
+    pub method: Method,
+    /// `layers`: which layers, in which order; all of the graph's when absent.
+    pub layers: Option<Vec<String>>,
+    /// `dim`: length of an embedding.
+    pub dim: usize,
+    /// `activation`.
+    pub activation: Activation,
+    /// `encoder`.
+    pub encoder: Encoder,
+    /// `p_drop`: share of entries the positive view loses.
+    pub p_drop: f64,
+    /// `augmentation`.
+    pub augmentation: Augmentation,
+    /// `drop_attributes`: whether the positive view loses attributes.
+    pub drop_attributes: bool,
+    /// `drop_edges`: whether the positive view loses edges.
+    pub drop_edges: bool,
+    /// `clusters`: K, the number of prototypes.
+    pub clusters: PerLayer<usize>,
+    /// `tau`: temperature of L_C.
+    pub tau: PerLayer<f64>,
+    /// `cluster_every`: epochs between two clusterings.
+    pub cluster_every: usize,
+    /// `kmeans_restarts`.
+    pub kmeans_restarts: usize,
+    /// `lambda_n`: weight of L_N.
+    pub lambda_n: f64,
+    /// `lambda_c`: weight of L_C.
+    pub lambda_c: f64,
+    /// `mu_n`: weight of R_N in the joint stage.
+    pub mu_n: f64,
+    /// `mu_c`: weight of R_C.
+    pub mu_c: f64,
+    /// `align_tau`: temperature of R_C.
+    pub align_tau: f64,
+    /// `layer_weights`: w_v, the weight of a layer's L_N and L_C.
+    pub layer_weights: PerLayer<f64>,
+    /// `lr`: learning rate of the joint stage.
+    pub lr: f64,
+    /// `warmup`: whether there is a warm-up stage.
+    pub warmup: bool,
+    /// `warmup_lr`: learning rate of the warm-up.
+    pub warmup_lr: f64,
+    /// `warmup_mu_n`: weight of R_N in the warm-up.
+    pub warmup_mu_n: f64,
+    /// `max_epochs`: most epochs of a stage.
+    pub max_epochs: usize,
+    /// `patience`: epochs without a new best loss after which a stage ends.
+    pub patience: usize,
+    /// `seed`.
+    pub seed: u64,
+    /// `normalize_attributes`.
+    pub normalize_attributes: AttributeNorm,
+    /// `normalize_edges`.
+    pub normalize_edges: EdgeNorm,
+    /// `self_loops`.
+    pub self_loops: SelfLoops,
+}
+
+impl Default for Settings {
+    /// The `auto` preset.
+    fn default() -> Self {
+        Preset::Auto.settings()
+    }
+}

@@ -1,0 +1,123 @@
+use super::{
+    Activation, AttributeNorm, Augmentation, EdgeNorm, Encoder, Method, PerLayer, SelfLoops,
+    Settings,
+};
+
+choices! {
+    /// A named set of settings.
+    Preset {
+        /// For a graph nobody has tuned for.
+        Auto = "auto",
+        /// The paper's ACM.
+        Acm = "acm",
+        /// The paper's IMDB.
+        Imdb = "imdb",
+        /// The paper's DBLP.
+        Dblp = "dblp",
+        /// The paper's Amazon.
+        Amazon = "amazon",
+    }
+}
+
+use PerLayer::{Each, One};
+
+impl Preset {
+    /// The settings this preset stands for.
+    ///
+    /// The paper averages R_C over anchor layers where the authors' code sums, so the presets hold
+    /// their `mu_c` times the number of layers.
+    pub fn settings(self) -> Settings {
+        let auto = auto();
+        match self {
+            Preset::Auto => auto,
+            Preset::Acm => Settings {
+                layers: names(&["PLP", "PAP"]),
+                clusters: Each(vec![30, 5]),
+                tau: Each(vec![0.02, 1.0]),
+                lambda_c: 0.1,
+                mu_n: 1e-5,
+                mu_c: 2.0 * 1e-2,
+                lr: 1e-3,
+                warmup_lr: 5e-3,
+                warmup_mu_n: 1e-4,
+                ..auto
+            },
+            Preset::Imdb => Settings {
+                layers: names(&["MDM", "MAM"]),
+                clusters: One(50),
+                tau: One(1.0),
+                lambda_c: 0.1,
+                mu_n: 1e-4,
+                mu_c: 2.0 * 1e-2,
+                lr: 5e-3,
+                warmup_lr: 5e-3,
+                warmup_mu_n: 1e-3,
+                ..auto
+            },
+            Preset::Dblp => Settings {
+                layers: names(&["PAP", "PPrefP", "PATAP"]),
+                clusters: One(4),
+                tau: One(1.0),
+                lambda_c: 0.01,
+                mu_n: 1e-5,
+                mu_c: 3.0 * 1e-4,
+                layer_weights: Each(vec![1.0, 1e-5, 1.0]),
+                lr: 1e-3,
+                warmup_lr: 1e-3,
+                warmup_mu_n: 1e-5,
+                normalize_attributes: AttributeNorm::L2,
+                ..auto
+            },
+            Preset::Amazon => Settings {
+                layers: names(&["IVI", "IBI", "IOI"]),
+                clusters: One(4),
+                tau: One(1.0),
+                lambda_c: 0.01,
+                mu_n: 1e-3,
+                mu_c: 3.0 * 1e-2,
+                lr: 1e-3,
+                warmup_lr: 5e-3,
+                warmup_mu_n: 1e-1,
+                ..auto
+            },
+        }
+    }
+}
+
+fn names(layers: &[&str]) -> Option<Vec<String>> {
+    Some(layers.iter().map(|l| l.to_string()).collect())
+}
+
+fn auto() -> Settings {
+    Settings {
+        method: Method::Xgoal,
+        layers: None,
+        dim: 128,
+        activation: Activation::Tanh,
+        encoder: Encoder::FirstOrder,
+        p_drop: 0.5,
+        augmentation: Augmentation::Dropout,
+        drop_attributes: true,
+        drop_edges: true,
+        clusters: One(30),
+        tau: One(1.0),
+        cluster_every: 5,
+        kmeans_restarts: 10,
+        lambda_n: 1.0,
+        lambda_c: 0.1,
+        mu_n: 1e-3,
+        mu_c: 2e-2,
+        align_tau: 1.0,
+        layer_weights: One(1.0),
+        lr: 1e-3,
+        warmup: true,
+        warmup_lr: 5e-3,
+        warmup_mu_n: 1e-3,
+        max_epochs: 10_000,
+        patience: 100,
+        seed: 0,
+        normalize_attributes: AttributeNorm::L1,
+        normalize_edges: EdgeNorm::Symmetric,
+        self_loops: SelfLoops::Isolated,
+    }
+}
