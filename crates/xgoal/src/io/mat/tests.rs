@@ -1,6 +1,10 @@
 use std::io::Write;
 
+use super::variable::{
+    CLASS_CHAR, CLASS_DOUBLE, CLASS_SPARSE, CLASS_UINT64, FLAG_COMPLEX, MI_UTF8,
+};
 use super::*;
+use crate::io::arrays::Array;
 use crate::matrix::{Csr, Dense, Matrix};
 
 /// Writes the parts of a MAT file in one byte order.
