@@ -1,5 +1,18 @@
 //! Files: sources in, models and embeddings out.
+//!
+//! Each format has its reader ([`mat`], [`pickle`], [`npz`], [`npy`], [`torch`]); all give named
+//! arrays ([`arrays`], built under a memory budget by [`build`]), of which [`source`] makes a graph.
+//! Everything written goes through [`atomic`].
 
 pub mod arrays;
+pub mod atomic;
+pub mod build;
+mod decode;
+pub mod embeddings;
+pub mod mat;
+pub mod model;
+pub mod npy;
+pub mod npz;
 pub mod pickle;
+pub mod source;
 pub mod torch;

@@ -1,0 +1,185 @@
+//! NumPy's `.npy` files: one array each.
+//!
+//! ```text
+//! \x93NUMPY | major minor | header size | {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), } | data
+//! ```
+//!
+//! Versions 1 to 3, both byte orders, booleans, integers, floats and strings are read. Complex numbers, dates,
+//! records and pickled objects are refused.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use super::arrays::{Array, NamedArray};
+use super::build::{ArrayBuilder, Budget, Order, narrow, size_of_shape};
+use super::decode::{self, Endian, Source};
+use crate::error::ParseError;
+use crate::matrix::Dense;
+
+mod header;
+
+use header::{Element, Header};
+
+type Parsed<T> = Result<T, ParseError>;
+
+/// Strings longer than this are damage, not ids.
+const LONGEST_STRING: usize = 1 << 20;
+
+/// Reads the one array of a file, which gets the file's name without its extension.
+pub fn read(path: &Path) -> crate::Result<NamedArray> {
+    let (file, mut budget) = decode::open(path)?;
+    parse(&decode::stem(path), file, &mut budget).map_err(|e| e.in_file(path))
+}
+
+/// Reads a matrix of numbers and keeps every entry, as for embeddings.
+pub fn read_f32_matrix(path: &Path) -> crate::Result<Dense> {
+    let (file, mut budget) = decode::open(path)?;
+    parse_f32_matrix(&decode::stem(path), file, &mut budget).map_err(|e| e.in_file(path))
+}
+
+/// Writes a matrix as little-endian `float32`, row after row.
+pub fn write_f32(mut writer: impl Write, matrix: &Dense) -> io::Result<()> {
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let mut text =
+        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
+    // NumPy aligns the data to 64 bytes: 10 bytes come before the text and a line feed ends it.
+    while (10 + text.len() + 1) % 64 != 0 {
+        text.push(' ');
+    }
+    text.push('\n');
+    let length = u16::try_from(text.len()).map_err(io::Error::other)?;
+    writer.write_all(b"\x93NUMPY\x01\x00")?;
+    writer.write_all(&length.to_le_bytes())?;
+    writer.write_all(text.as_bytes())?;
+    let mut bytes = Vec::with_capacity(4 << 12);
+    for chunk in matrix.values().chunks(1 << 12) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
+        writer.write_all(&bytes)?;
+    }
+    writer.flush()
+}
+
+/// Reads one array up to the end of the reader.
+pub(crate) fn parse<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Parsed<NamedArray> {
+    let mut source = Source::new(reader);
+    let header = Header::read(&mut source).map_err(|e| of_array(name, e))?;
+    let array = (|| {
+        let shape = header.shape_2d()?;
+        match header.element {
+            Element::Number(kind) => {
+                let count = header.count()?;
+                let mut builder = ArrayBuilder::new(name, shape, header.order, budget)?;
+                source.values(kind, header.endian, count, "values", |v| builder.push(v))?;
+                builder.finish()
+            }
+            Element::Bytes(_) | Element::Text(_) => {
+                if header.shape.len() > 1 {
+                    return Err(ParseError::new(format!(
+                        "strings in a shape of {:?}, expected one dimension",
+                        header.shape
+                    )));
+                }
+                let strings = strings(&mut source, &header, budget)?;
+                Ok(NamedArray { name: name.to_owned(), array: Array::Strings(strings) })
+            }
+        }
+    })()
+    .map_err(|e| of_array(name, e))?;
+    ends(&mut source).map_err(|e| of_array(name, e))?;
+    Ok(array)
+}
+
+fn parse_f32_matrix<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Parsed<Dense> {
+    let mut source = Source::new(reader);
+    let header = Header::read(&mut source)?;
+    let (Element::Number(kind), [rows, cols]) = (header.element, &header.shape[..]) else {
+        return Err(ParseError::new(format!(
+            "{} in a shape of {:?}, expected numbers in rows and columns",
+            header.element, header.shape
+        )));
+    };
+    let (rows, cols) = (*rows, *cols);
+    size_of_shape(name, (rows, cols))?;
+    let mut values: Vec<f32> = Vec::new();
+    source.values(kind, header.endian, header.count()?, "values", |v| {
+        budget.take(4)?;
+        let place = match header.order {
+            Order::RowMajor => (values.len() / cols, values.len() % cols),
+            Order::ColumnMajor => (values.len() % rows, values.len() / rows),
+        };
+        values.push(narrow(name, place, v)?);
+        Ok(())
+    })?;
+    ends(&mut source)?;
+    if header.order == Order::ColumnMajor && !values.is_empty() {
+        budget.take(4 * values.len() as u64)?;
+        let by_columns = values;
+        values = Vec::with_capacity(by_columns.len());
+        for r in 0..rows {
+            values.extend(by_columns.iter().skip(r).step_by(rows));
+        }
+    }
+    Dense::from_vec(rows, cols, values).map_err(|e| ParseError::new(e.to_string()))
+}
+
+/// Fixed-width strings without the NULs that fill them.
+fn strings<R: Read>(
+    source: &mut Source<R>,
+    header: &Header,
+    budget: &mut Budget,
+) -> Parsed<Vec<String>> {
+    let size = match header.element {
+        Element::Text(n) => n.saturating_mul(4),
+        Element::Bytes(n) => n,
+        Element::Number(_) => 0,
+    };
+    if size > LONGEST_STRING {
+        return Err(ParseError::new(format!(
+            "strings of {size} bytes each, expected at most {LONGEST_STRING}"
+        )));
+    }
+    let mut item = vec![0; size];
+    let mut strings = Vec::new();
+    for at in 0..header.count()? {
+        source.fill(&mut item, "strings")?;
+        let filled = item.len() - item.iter().rev().take_while(|b| **b == 0).count();
+        let text = match header.element {
+            Element::Text(_) => utf32(&item[..filled.next_multiple_of(4)], header.endian),
+            _ => String::from_utf8(item[..filled].to_vec()).ok(),
+        };
+        let text = text.ok_or_else(|| {
+            ParseError::at(source.at(), format!("string {at} is no valid Unicode text"))
+        })?;
+        budget.take((size_of::<String>() + text.len()) as u64)?;
+        strings.push(text);
+    }
+    Ok(strings)
+}
+
+fn utf32(bytes: &[u8], endian: Endian) -> Option<String> {
+    let code = |b: &[u8]| match endian {
+        Endian::Little => u32::from_le_bytes([b[0], b[1], b[2], b[3]]),
+        Endian::Big => u32::from_be_bytes([b[0], b[1], b[2], b[3]]),
+    };
+    bytes.chunks_exact(4).map(|b| char::from_u32(code(b))).collect()
+}
+
+/// There must be nothing after the data; reading on also makes an archive check its checksum.
+fn ends<R: Read>(source: &mut Source<R>) -> Parsed<()> {
+    let at = source.at();
+    match source.fill_some(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(ParseError::at(at, "more bytes than the header announces")),
+    }
+}
+
+fn of_array(name: &str, mut error: ParseError) -> ParseError {
+    if !error.message.starts_with('`') {
+        error.message = format!("`{name}`: {}", error.message);
+    }
+    error
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
