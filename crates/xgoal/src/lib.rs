@@ -1,4 +1,35 @@
-//! Node embeddings for attributed multiplex heterogeneous graphs, without labels.
+//! Node embeddings for attributed multiplex heterogeneous graphs, without labels: X-GOAL (CIKM 2022).
+//!
+//! Data flows one way: [`io`] reads a source into a [`graph`], [`settings`] are validated against it,
+//! [`train`] drives an [`engine`] by the paper's schedule, and [`eval`] scores what comes out.
+//!
+//! ```
+//! use xgoal::engine::{Engine, cpu::CpuEngine};
+//! use xgoal::graph::planted::Planted;
+//! use xgoal::model::{initial_weights, mean_of_layers};
+//! use xgoal::settings::Settings;
+//! use xgoal::train::Trainer;
+//!
+//! # fn main() -> xgoal::Result<()> {
+//! let graph = Planted { nodes: 120, attributes: 60, ..Planted::default() }.generate()?;
+//!
+//! let mut settings = Settings::default();
+//! settings.set("dim", "16")?;
+//! settings.set("clusters", "6")?;
+//! settings.set("max_epochs", "10")?;
+//! let config = settings.validate(&graph.layer_names())?;
+//!
+//! let weights = initial_weights(&config, graph.attributes().cols());
+//! let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(&graph)?, weights)?;
+//! let mut trainer = Trainer::new(engine, config);
+//! while let Some(epoch) = trainer.step()? {
+//!     assert!(epoch.loss.is_finite());
+//! }
+//! let embeddings = mean_of_layers(&trainer.into_engine().embed());
+//! assert_eq!((embeddings.rows(), embeddings.cols()), (120, 16));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod engine;
 pub mod error;
@@ -10,6 +41,8 @@ pub mod matrix;
 pub mod model;
 pub mod random;
 pub mod real;
+pub mod run;
 pub mod settings;
+pub mod train;
 
 pub use error::{Error, ParseError, Result};

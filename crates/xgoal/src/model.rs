@@ -1,6 +1,8 @@
 //! What is learnt: one encoder's weights per layer.
 
+use crate::engine::cpu;
 use crate::error::{Error, Result};
+use crate::graph::MultiplexGraph;
 use crate::matrix::Dense;
 use crate::random::{Purpose, Stream};
 use crate::real::Real;
@@ -156,4 +158,38 @@ pub fn initial_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWe
             )
         })
         .collect()
+}
+
+/// The final embedding: the mean over the layers.
+pub fn mean_of_layers(layers: &[Dense]) -> Dense {
+    let mut mean = layers[0].clone();
+    for layer in &layers[1..] {
+        mean.values_mut().iter_mut().zip(layer.values()).for_each(|(m, v)| *m += v);
+    }
+    let share = 1.0 / layers.len() as f32;
+    mean.values_mut().iter_mut().for_each(|m| *m *= share);
+    mean
+}
+
+impl Model {
+    /// Encodes a graph that has this model's layers and attributes: one matrix per layer.
+    pub fn embed(&self, graph: &MultiplexGraph) -> Result<Vec<Dense>> {
+        let expected: Vec<&str> = self.config.layers().iter().map(|l| l.name.as_str()).collect();
+        if graph.layer_names() != expected {
+            return Err(Error::Data(format!(
+                "the model was trained on the layers {}; the graph has {}",
+                expected.join(", "),
+                graph.layer_names().join(", ")
+            )));
+        }
+        if graph.attributes().cols() != self.features() {
+            return Err(Error::Data(format!(
+                "the model expects {} attributes; the graph has {}",
+                self.features(),
+                graph.attributes().cols()
+            )));
+        }
+        let preprocessed = self.config.preprocessing().apply(graph)?;
+        Ok(cpu::embed(&self.config, &preprocessed, &self.weights))
+    }
 }

@@ -1,1 +1,199 @@
-//! Planted graphs.
+//! Planted multiplex graphs: communities that no layer and no attribute shows alone.
+//!
+//! With C communities, layer v joins them in pairs, and different layers pair them differently;
+//! attributes pair them in a third way. With C = 4 and two layers:
+//!
+//! ```text
+//!     community     0 1 2 3
+//!     layer 0       a a b b      edges mostly within a and within b
+//!     layer 1       d c c d
+//!     attributes    x y x y      two communities share their topic's words
+//! ```
+//!
+//! Each view halves the number of communities; any two of them together tell all apart.
+
+use super::{Labels, Layer, MultiplexGraph, Splits};
+use crate::error::{Error, Result};
+use crate::matrix::{Csr, Matrix};
+use crate::random::{Purpose, Stream};
+
+/// What to plant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Planted {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Number of communities, even.
+    pub communities: usize,
+    /// Number of layers.
+    pub layers: usize,
+    /// Number of attributes.
+    pub attributes: usize,
+    /// Edges per node and layer, on average.
+    pub degree: usize,
+    /// Attributes per node, on average.
+    pub words: usize,
+    /// Share of edges and of attributes that are drawn from anywhere.
+    pub noise: f64,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Default for Planted {
+    fn default() -> Self {
+        Self {
+            nodes: 1200,
+            communities: 6,
+            layers: 2,
+            attributes: 600,
+            degree: 8,
+            words: 20,
+            noise: 0.5,
+            seed: 0,
+        }
+    }
+}
+
+impl Planted {
+    /// Makes the graph; the same parameters give the same graph.
+    pub fn generate(&self) -> Result<MultiplexGraph> {
+        let half = self.communities / 2;
+        if self.communities < 4
+            || self.communities % 2 == 1
+            || self.nodes < 5 * self.communities
+            || self.attributes < half
+            || self.layers == 0
+            || !(0.0..=1.0).contains(&self.noise)
+        {
+            return Err(Error::Data(format!(
+                "cannot plant {} communities in {} nodes with {} layers, {} attributes and a noise \
+                 of {}; expected an even number of at least 4, 5 nodes for each, a layer, an \
+                 attribute for every two, and a noise from 0 to 1",
+                self.communities, self.nodes, self.layers, self.attributes, self.noise
+            )));
+        }
+        let community = |node: usize| node % self.communities;
+        let layers = (0..self.layers).map(|v| self.layer(v)).collect::<Result<_>>()?;
+        let graph = MultiplexGraph::new(layers, Matrix::Sparse(self.attribute_matrix()?))?;
+        let labels = Labels {
+            classes: (0..self.nodes).map(|n| Some(community(n) as u32)).collect(),
+            names: (0..self.communities).map(|c| format!("community {c}")).collect(),
+        };
+        graph.with_labels(labels)?.with_splits(self.splits())
+    }
+
+    /// The group a community belongs to in a layer.
+    fn group(&self, layer: usize, community: usize) -> usize {
+        let c = self.communities;
+        // Layers 0 and 1 pair neighbours on a ring, shifted by one; later ones pair at random.
+        let place = match layer {
+            0 | 1 => (community + layer) % c,
+            _ => {
+                let mut places = vec![0; c];
+                self.stream(0).substream(layer as u64).permutation(&mut places);
+                places[community] as usize
+            }
+        };
+        place / 2
+    }
+
+    fn stream(&self, part: u64) -> Stream {
+        Stream::new(self.seed, Purpose::Planted).substream(part)
+    }
+
+    fn layer(&self, v: usize) -> Result<Layer> {
+        let stream = self.stream(1).substream(v as u64);
+        let mut members = vec![Vec::new(); self.communities];
+        for n in 0..self.nodes {
+            members[self.group(v, n % self.communities)].push(n as u32);
+        }
+        let mut edges = Vec::with_capacity(self.nodes * self.degree);
+        for n in 0..self.nodes {
+            let own = &members[self.group(v, n % self.communities)];
+            // Every edge is made by one of its ends, in both directions.
+            for e in 0..self.degree.div_ceil(2) {
+                let at = 2 * (n * self.degree + e) as u64;
+                let other = if stream.uniform(at) < self.noise {
+                    stream.below(at + 1, self.nodes as u64) as u32
+                } else {
+                    own[stream.below(at + 1, own.len() as u64) as usize]
+                };
+                if other as usize != n {
+                    edges.push((n as u32, other, 1.0));
+                    edges.push((other, n as u32, 1.0));
+                }
+            }
+        }
+        let mut adjacency = Csr::from_triplets(self.nodes, self.nodes, edges)?;
+        // The same pair drawn twice is one edge.
+        adjacency.values_mut().fill(1.0);
+        Ok(Layer { name: format!("layer{v}"), adjacency })
+    }
+
+    fn attribute_matrix(&self) -> Result<Csr> {
+        let stream = self.stream(2);
+        let half = self.communities / 2;
+        let per_topic = self.attributes / half;
+        let mut entries = Vec::with_capacity(self.nodes * self.words);
+        for n in 0..self.nodes {
+            let topic = n % self.communities % half;
+            for w in 0..self.words {
+                let at = 2 * (n * self.words + w) as u64;
+                let word = if stream.uniform(at) < self.noise {
+                    stream.below(at + 1, self.attributes as u64)
+                } else {
+                    topic as u64 * per_topic as u64 + stream.below(at + 1, per_topic as u64)
+                };
+                entries.push((n as u32, word as u32, 1.0));
+            }
+        }
+        Csr::from_triplets(self.nodes, self.attributes, entries)
+    }
+
+    /// A fifth to train, a tenth to validate, the rest to test, at random.
+    fn splits(&self) -> Splits {
+        let mut order = vec![0; self.nodes];
+        self.stream(3).permutation(&mut order);
+        let (train, rest) = order.split_at(self.nodes / 5);
+        let (val, test) = rest.split_at(self.nodes / 10);
+        Splits { train: train.to_vec(), val: val.to_vec(), test: test.to_vec() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_view_shows_the_communities_alone_and_two_do() {
+        let planted = Planted::default();
+        let view = |v: usize, c: usize| match v {
+            2 => c % (planted.communities / 2),
+            _ => planted.group(v, c),
+        };
+        for v in 0..3 {
+            for c in 0..planted.communities {
+                let same = (0..planted.communities).filter(|o| view(v, *o) == view(v, c)).count();
+                assert_eq!(same, 2, "view {v} joins communities in pairs");
+            }
+        }
+        for (v, w) in [(0, 1), (0, 2), (1, 2)] {
+            let mut pairs: Vec<_> =
+                (0..planted.communities).map(|c| (view(v, c), view(w, c))).collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            assert_eq!(pairs.len(), planted.communities, "views {v} and {w}");
+        }
+    }
+
+    #[test]
+    fn the_graph_is_symmetric_and_repeats() {
+        let graph = Planted::default().generate().unwrap();
+        assert_eq!(graph, Planted::default().generate().unwrap());
+        assert_ne!(graph, Planted { seed: 1, ..Planted::default() }.generate().unwrap());
+        for layer in graph.summary().layers {
+            assert!(layer.symmetric);
+            assert!((6.0..=9.0).contains(&layer.degrees.mean), "{}", layer.degrees.mean);
+        }
+        assert!(Planted { communities: 5, ..Planted::default() }.generate().is_err());
+    }
+}

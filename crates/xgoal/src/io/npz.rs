@@ -22,7 +22,7 @@ use zip::ZipArchive;
 
 use super::arrays::{Array, NamedArray};
 use super::build::{Budget, SparseIndex};
-use super::{npy, source};
+use super::{decode, npy};
 use crate::error::ParseError;
 
 type Parsed<T> = Result<T, ParseError>;

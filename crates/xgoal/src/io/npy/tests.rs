@@ -131,7 +131,7 @@ fn matrices_are_written_and_read_back() {
     let columns = file(1, text, &little(&[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]));
     assert_eq!(read(&columns).unwrap().values(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     let endless = file(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (4000000000, 0)}", b"");
-    assert_eq!(read(&endless).unwrap().values(), []);
+    assert!(read(&endless).unwrap().values().is_empty());
     assert!(read(&array("<f8", "(2,)", &little(&[1.0, 2.0]))).is_err());
 }
 

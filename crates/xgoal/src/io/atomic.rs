@@ -1,0 +1,65 @@
+//! Whole files or none: written beside their target, synced, then renamed over it.
+
+use crate::error::{Error, Result};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Writes a file so that a reader sees the old one or the new one, never half of it.
+pub fn write(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let error = |e| Error::io(path, e);
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut temporary = tempfile::Builder::new();
+    let temporary = temporary.prefix(".xgoal-").permissions_like_a_new_file();
+    let mut file = temporary.tempfile_in(folder).map_err(error)?;
+    {
+        let mut writer = BufWriter::new(file.as_file_mut());
+        content(&mut writer).map_err(error)?;
+        writer.flush().map_err(error)?;
+    }
+    file.as_file().sync_all().map_err(error)?;
+    file.persist(path).map_err(|e| error(e.error))?;
+    Ok(())
+}
+
+/// Temporary files are private by default; outputs should have a new file's usual permissions.
+trait NewFilePermissions {
+    fn permissions_like_a_new_file(&mut self) -> &mut Self;
+}
+
+impl NewFilePermissions for tempfile::Builder<'_, '_> {
+    #[cfg(unix)]
+    fn permissions_like_a_new_file(&mut self) -> &mut Self {
+        use std::os::unix::fs::PermissionsExt;
+        self.permissions(std::fs::Permissions::from_mode(0o666))
+    }
+
+    #[cfg(not(unix))]
+    fn permissions_like_a_new_file(&mut self) -> &mut Self {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_no_litter() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        write(&path, |w| w.write_all(b"old")).unwrap();
+        let failed = write(&path, |w| {
+            w.write_all(b"half")?;
+            Err(std::io::Error::other("disk full"))
+        });
+        assert!(failed.unwrap_err().to_string().contains("out.txt: disk full"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,279 @@
+//! Model files: `safetensors` of our own, and the authors' PyTorch checkpoints.
+//!
+//! A model file holds, for layer `v` from 0, the tensors `layers.v.weight` (attributes x dim),
+//! `layers.v.self_weight` (the same shape, absent for a plain GCN) and `layers.v.bias` (dim), all f32;
+//! and in its metadata `format` = `xgoal`, `version` = `1` and `config`, the resolved settings as TOML.
+
+use super::torch::{self, Tensor};
+use crate::error::{Error, ParseError, Result};
+use crate::matrix::Dense;
+use crate::model::{LayerWeights, Model};
+use crate::settings::{Encoder, Settings};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The version this library writes; it reads this and older ones.
+const VERSION: u32 = 1;
+
+/// Writes a model.
+pub fn write(path: &Path, model: &Model) -> Result<()> {
+    let metadata = HashMap::from([
+        ("format".to_string(), "xgoal".to_string()),
+        ("version".to_string(), VERSION.to_string()),
+        ("config".to_string(), model.config().to_toml()),
+    ]);
+    let mut tensors = Vec::new();
+    for (v, weights) in model.weights().iter().enumerate() {
+        let name = format!("layers.{v}");
+        push_weights(&name, weights, &mut tensors);
+    }
+    write_tensors(path, &tensors, metadata)
+}
+
+/// Reads a model file.
+pub fn read(path: &Path) -> Result<Model> {
+    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    parse(&bytes).map_err(|e| in_file(e, path))
+}
+
+fn in_file(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Parse { source, .. } => source.in_file(path),
+        Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
+        other => other,
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    ParseError::new(message).in_file(Path::new(""))
+}
+
+fn parse(bytes: &[u8]) -> Result<Model> {
+    let (_, header) = SafeTensors::read_metadata(bytes)
+        .map_err(|e| wrong(format!("not a safetensors file, or a damaged one: {e}")))?;
+    let entry = |key: &str| header.metadata().as_ref().and_then(|m| m.get(key));
+    if entry("format").map(String::as_str) != Some("xgoal") {
+        return Err(wrong("not an xgoal model: expected `format` = `xgoal` in the metadata"));
+    }
+    match entry("version").and_then(|v| v.parse::<u32>().ok()) {
+        Some(version) if version <= VERSION => {}
+        found => {
+            let found = found.map_or("no version".to_string(), |v| format!("version {v}"));
+            return Err(wrong(format!(
+                "{found}; this program reads models up to version {VERSION}"
+            )));
+        }
+    }
+    let config = entry("config").ok_or_else(|| wrong("no `config` in the metadata"))?;
+    let mut settings = Settings::default();
+    settings.read_toml(config)?;
+    let layers = settings.layers.clone().ok_or_else(|| wrong("`config` names no layers"))?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| wrong(e.to_string()))?;
+    let weights = (0..layers.len())
+        .map(|v| read_weights(&tensors, &format!("layers.{v}"), settings.encoder))
+        .collect::<Result<Vec<_>>>()?;
+    Model::new(settings.validate(&layers)?, weights)
+}
+
+/// Named f32 tensors on their way into a file.
+pub(crate) type Tensors<'a> = Vec<(String, Vec<usize>, &'a [f32])>;
+
+pub(crate) fn push_weights<'a>(name: &str, weights: &'a LayerWeights, out: &mut Tensors<'a>) {
+    let shape = vec![weights.weight.rows(), weights.weight.cols()];
+    out.push((format!("{name}.weight"), shape.clone(), weights.weight.values()));
+    if let Some(own) = &weights.self_weight {
+        out.push((format!("{name}.self_weight"), shape, own.values()));
+    }
+    out.push((format!("{name}.bias"), vec![weights.bias.len()], &weights.bias));
+}
+
+pub(crate) fn read_weights(
+    tensors: &SafeTensors<'_>,
+    name: &str,
+    encoder: Encoder,
+) -> Result<LayerWeights> {
+    let matrix = |part: &str| {
+        let (shape, values) = read_tensor(tensors, &format!("{name}.{part}"))?;
+        match shape[..] {
+            [rows, cols] => Dense::from_vec(rows, cols, values),
+            _ => Err(wrong(format!("tensor `{name}.{part}` is {shape:?}; expected a matrix"))),
+        }
+    };
+    Ok(LayerWeights {
+        weight: matrix("weight")?,
+        self_weight: match encoder {
+            Encoder::FirstOrder => Some(matrix("self_weight")?),
+            Encoder::Gcn => None,
+        },
+        bias: read_tensor(tensors, &format!("{name}.bias"))?.1,
+    })
+}
+
+pub(crate) fn read_tensor(tensors: &SafeTensors<'_>, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
+    let tensor = tensors.tensor(name).map_err(|_| wrong(format!("no tensor `{name}`")))?;
+    if tensor.dtype() != Dtype::F32 {
+        let found = tensor.dtype();
+        return Err(wrong(format!("tensor `{name}` is {found:?}; expected F32")));
+    }
+    let (values, _) = tensor.data().as_chunks::<4>();
+    Ok((tensor.shape().to_vec(), values.iter().map(|b| f32::from_le_bytes(*b)).collect()))
+}
+
+pub(crate) fn write_tensors(
+    path: &Path,
+    tensors: &Tensors<'_>,
+    metadata: HashMap<String, String>,
+) -> Result<()> {
+    let bytes: Vec<Vec<u8>> = tensors
+        .iter()
+        .map(|(_, _, values)| values.iter().flat_map(|v| v.to_le_bytes()).collect())
+        .collect();
+    let views = tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("shape of the values");
+        (name.as_str(), view)
+    });
+    let file = safetensors::serialize(views, Some(metadata))
+        .map_err(|e| Error::Data(format!("{}: {e}", path.display())))?;
+    super::atomic::write(path, |w| w.write_all(&file))
+}
+
+/// Reads one of the authors' PyTorch checkpoints.
+///
+/// It names its layers by number only and keeps no settings, so both must be given.
+pub fn read_checkpoint(path: &Path, mut settings: Settings, layers: &[String]) -> Result<Model> {
+    let tensors = torch::read_state_dict(path)?;
+    let weights = checkpoint_layers(&tensors).map_err(|e| e.in_file(path))?;
+    if weights.len() != layers.len() {
+        return Err(Error::Data(format!(
+            "{}: a checkpoint of {} layers, but {} were named ({}); use --layers or --preset to \
+             name the layers in the checkpoint's order",
+            path.display(),
+            weights.len(),
+            layers.len(),
+            layers.join(", ")
+        )));
+    }
+    settings.dim = weights[0].bias.len();
+    settings.encoder =
+        if weights[0].self_weight.is_some() { Encoder::FirstOrder } else { Encoder::Gcn };
+    Model::new(settings.validate(layers)?, weights).map_err(|e| in_file(e, path))
+}
+
+/// `gcn_list.{v}.` for several layers, `gcn.` for one; `fc` is W, `proj` is W', the biases add up.
+fn checkpoint_layers(tensors: &[Tensor]) -> std::result::Result<Vec<LayerWeights>, ParseError> {
+    let find = |name: &str| tensors.iter().find(|t| t.name == name);
+    let mut prefixes: Vec<String> = (0..)
+        .map(|v| format!("gcn_list.{v}."))
+        .take_while(|prefix| find(&format!("{prefix}fc.weight")).is_some())
+        .collect();
+    if prefixes.is_empty() {
+        prefixes.push("gcn.".to_string());
+    }
+    let layer = |prefix: &String| {
+        let transposed = |name: &str| find(&format!("{prefix}{name}")).map(transpose).transpose();
+        let missing = || {
+            let names: Vec<&str> = tensors.iter().map(|t| t.name.as_str()).collect();
+            ParseError::new(format!(
+                "no tensor `{prefix}fc.weight`; the checkpoint has {}",
+                names.join(", ")
+            ))
+        };
+        let weight = transposed("fc.weight")?.ok_or_else(missing)?;
+        let mut bias = vec![0.0; weight.cols()];
+        for name in ["bias", "proj.bias"] {
+            let Some(tensor) = find(&format!("{prefix}{name}")) else { continue };
+            if tensor.values.len() != bias.len() {
+                return Err(ParseError::new(format!(
+                    "`{prefix}{name}` has {} values, expected {}",
+                    tensor.values.len(),
+                    bias.len()
+                )));
+            }
+            bias.iter_mut().zip(&tensor.values).for_each(|(b, t)| *b += t);
+        }
+        Ok(LayerWeights { weight, self_weight: transposed("proj.weight")?, bias })
+    };
+    prefixes.iter().map(layer).collect()
+}
+
+fn transpose(tensor: &Tensor) -> std::result::Result<Dense, ParseError> {
+    let [rows, cols] = tensor.shape[..] else {
+        let (name, shape) = (&tensor.name, &tensor.shape);
+        return Err(ParseError::new(format!("`{name}` is {shape:?}; expected a matrix")));
+    };
+    let mut out = Dense::zeros(cols, rows);
+    for (r, row) in tensor.values.chunks(cols.max(1)).enumerate() {
+        for (c, v) in row.iter().enumerate() {
+            out.values_mut()[c * rows + r] = *v;
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::initial_weights;
+
+    fn model(encoder: &str) -> Model {
+        let mut settings = Settings::default();
+        settings.set("dim", "3").unwrap();
+        settings.set("encoder", encoder).unwrap();
+        settings.set("clusters", "4,5").unwrap();
+        let config = settings.validate(&["a".into(), "b \"quoted\"".into()]).unwrap();
+        let weights = initial_weights(&config, 5);
+        Model::new(config, weights).unwrap()
+    }
+
+    #[test]
+    fn a_model_survives_a_round_trip() {
+        let folder = tempfile::tempdir().unwrap();
+        for encoder in ["first-order", "gcn"] {
+            let path = folder.path().join("model.safetensors");
+            let model = model(encoder);
+            write(&path, &model).unwrap();
+            assert_eq!(read(&path).unwrap(), model);
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        write(&path, &model("gcn")).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in 0..bytes.len() {
+            assert!(parse(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x41;
+            let _ = parse(&flipped);
+        }
+        let text =
+            String::from_utf8_lossy(&bytes).replace("\"version\":\"1\"", "\"version\":\"9\"");
+        let message = parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(message.contains("version 9") || message.contains("damaged"), "{message}");
+    }
+
+    #[test]
+    fn checkpoints_are_transposed_and_their_biases_added() {
+        let tensor = |name: &str, shape: &[usize], values: &[f32]| Tensor {
+            name: name.into(),
+            shape: shape.to_vec(),
+            values: values.to_vec(),
+        };
+        let tensors = [
+            tensor("gcn.bias", &[2], &[1.0, 2.0]),
+            tensor("gcn.fc.weight", &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+            tensor("gcn.proj.weight", &[2, 3], &[0.0; 6]),
+            tensor("gcn.proj.bias", &[2], &[10.0, 20.0]),
+        ];
+        let layers = checkpoint_layers(&tensors).unwrap();
+        assert_eq!(layers[0].weight.values(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(layers[0].bias, [11.0, 22.0]);
+        let message = checkpoint_layers(&tensors[..1]).unwrap_err().message;
+        assert!(message.contains("no tensor `gcn.fc.weight`"), "{message}");
+    }
+}

@@ -1,0 +1,274 @@
+//! A SOURCE becomes a graph: arrays are recognised by name and shape, whatever file they came in.
+//!
+//! | array | meaning |
+//! |---|---|
+//! | `feature` or `features` | attributes, a row per node |
+//! | `label` or `labels` | one-hot rows, or one class number per node; a zero row or -1 is unknown |
+//! | `train_idx`, `val_idx`, `test_idx` | node numbers, from 0 |
+//! | `ids` | node ids |
+//! | any other matrix | a layer, which must be nodes x nodes |
+
+use super::arrays::{Array, NamedArray};
+use crate::error::{Error, Result};
+use crate::graph::{Labels, Layer, MultiplexGraph, Splits};
+use crate::matrix::{Csr, Dense, Matrix};
+use std::path::Path;
+
+/// Reads a graph, with the named layers in that order, or all the source has.
+pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGraph> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let arrays = match extension.to_ascii_lowercase().as_str() {
+        "mat" => super::mat::read(path)?,
+        "pkl" | "pickle" => super::pickle::read(path)?,
+        "npz" => super::npz::read(path)?,
+        _ => {
+            // A missing file is the likelier mistake; say that first.
+            std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+            return Err(Error::Data(format!(
+                "{}: not a source; expected a .mat, .pkl or .npz file",
+                path.display()
+            )));
+        }
+    };
+    assemble(arrays, layers).map_err(|e| match e {
+        Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
+        other => other,
+    })
+}
+
+/// Makes a graph of named arrays.
+pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<MultiplexGraph> {
+    let mut attributes = None;
+    let mut labels = None;
+    let mut splits: [Option<Vec<u32>>; 3] = [None, None, None];
+    let mut ids = None;
+    let mut candidates = Vec::new();
+    for NamedArray { name, array } in arrays {
+        match name.as_str() {
+            "feature" | "features" => attributes = Some((name, array)),
+            "label" | "labels" => labels = Some(array),
+            "train_idx" => splits[0] = Some(node_numbers(&name, array)?),
+            "val_idx" => splits[1] = Some(node_numbers(&name, array)?),
+            "test_idx" => splits[2] = Some(node_numbers(&name, array)?),
+            "ids" => ids = Some(array),
+            _ => candidates.push((name, array)),
+        }
+    }
+    let Some((name, attributes)) = attributes else {
+        let found: Vec<&str> = candidates.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(Error::Data(format!(
+            "no attributes: expected an array called `feature`, found {}",
+            if found.is_empty() { "none".to_string() } else { found.join(", ") }
+        )));
+    };
+    let attributes = as_matrix(&name, attributes)?;
+    let nodes = attributes.rows();
+
+    let wanted = |name: &String| layers.is_none_or(|names| names.contains(name));
+    let available: Vec<String> = candidates.iter().map(|(name, _)| name.clone()).collect();
+    if let Some(name) = layers.unwrap_or_default().iter().find(|name| !available.contains(name)) {
+        return Err(Error::UnknownLayer { name: name.clone(), available });
+    }
+    let mut found = Vec::new();
+    for (name, array) in candidates {
+        // Numbers and short vectors beside the matrices are the file's own business.
+        if !wanted(&name) || (layers.is_none() && nodes > 1 && !matches!(array, Array::Matrix(_))) {
+            continue;
+        }
+        let matrix = as_matrix(&name, array)?;
+        if (matrix.rows(), matrix.cols()) != (nodes, nodes) {
+            return Err(Error::Data(format!(
+                "`{name}` is {} x {}; a layer must be {nodes} x {nodes}, as the attributes have \
+                 {nodes} rows (name the layers to use with --layers if it is none)",
+                matrix.rows(),
+                matrix.cols()
+            )));
+        }
+        found.push(Layer { name, adjacency: without_zeros(matrix.into_csr()) });
+    }
+    let mut graph = MultiplexGraph::new(found, attributes)?;
+    if let Some(names) = layers {
+        graph = graph.select_layers(names)?;
+    }
+    if let Some(ids) = ids {
+        graph = graph.with_ids(as_ids(ids)?)?;
+    }
+    if let Some(labels) = labels {
+        graph = graph.with_labels(as_labels(labels, nodes)?)?;
+    }
+    if let [Some(train), Some(val), Some(test)] = splits {
+        graph = graph.with_splits(Splits { train, val, test })?;
+    }
+    Ok(graph)
+}
+
+fn as_matrix(name: &str, array: Array) -> Result<Matrix> {
+    match array {
+        Array::Matrix(matrix) => Ok(matrix),
+        Array::Vector { values, shape } => {
+            let values = values.into_iter().map(|v| v as f32).collect();
+            Ok(Matrix::Dense(Dense::from_vec(shape.0, shape.1, values)?))
+        }
+        Array::Strings(_) => {
+            Err(Error::Data(format!("`{name}` holds strings; expected a matrix of numbers")))
+        }
+    }
+}
+
+/// Edges are what is not zero, however the file stores them.
+fn without_zeros(matrix: Csr) -> Csr {
+    if matrix.values().iter().all(|v| *v != 0.0) {
+        return matrix;
+    }
+    let (rows, cols) = (matrix.rows(), matrix.cols());
+    let mut indptr = vec![0];
+    let (mut indices, mut values) = (Vec::new(), Vec::new());
+    for r in 0..rows {
+        let (columns, row) = matrix.row(r);
+        for (c, v) in columns.iter().zip(row).filter(|(_, v)| **v != 0.0) {
+            indices.push(*c);
+            values.push(*v);
+        }
+        indptr.push(indices.len());
+    }
+    Csr::try_new(rows, cols, indptr, indices, values).expect("part of a valid matrix")
+}
+
+fn whole(what: &str, position: usize, value: f64) -> Result<i64> {
+    if value.fract() == 0.0 && value.abs() < 2f64.powi(53) {
+        return Ok(value as i64);
+    }
+    Err(Error::Data(format!("{what}: {value} at position {position}; expected a whole number")))
+}
+
+fn node_numbers(name: &str, array: Array) -> Result<Vec<u32>> {
+    let Array::Vector { values, .. } = array else {
+        return Err(Error::Data(format!("`{name}`: expected one list of node numbers")));
+    };
+    let numbers = values.iter().enumerate().map(|(i, v)| {
+        let number = whole(&format!("`{name}`"), i, *v)?;
+        u32::try_from(number).map_err(|_| {
+            Error::Data(format!("`{name}`: node {number} at position {i}; expected at least 0"))
+        })
+    });
+    numbers.collect()
+}
+
+fn as_ids(array: Array) -> Result<Vec<String>> {
+    match array {
+        Array::Strings(ids) => Ok(ids),
+        Array::Vector { values, .. } => {
+            values.iter().enumerate().map(|(i, v)| Ok(whole("`ids`", i, *v)?.to_string())).collect()
+        }
+        Array::Matrix(_) => Err(Error::Data("`ids`: expected one list, found a matrix".into())),
+    }
+}
+
+fn as_labels(array: Array, nodes: usize) -> Result<Labels> {
+    let classes: Vec<Option<u32>>;
+    let count;
+    match array {
+        Array::Matrix(matrix) => {
+            count = matrix.cols();
+            let matrix = without_zeros(matrix.into_csr());
+            classes = (0..matrix.rows())
+                .map(|n| match matrix.row(n).0 {
+                    [] => Ok(None),
+                    [class] => Ok(Some(*class)),
+                    several => Err(Error::Data(format!(
+                        "`label`: node {n} has {} classes; expected one",
+                        several.len()
+                    ))),
+                })
+                .collect::<Result<_>>()?;
+        }
+        Array::Vector { values, .. } => {
+            if values.len() != nodes {
+                return Err(Error::Data(format!("{} labels for {nodes} nodes", values.len())));
+            }
+            let numbers = values.iter().enumerate().map(|(i, v)| whole("`label`", i, *v));
+            let numbers: Vec<i64> = numbers.collect::<Result<_>>()?;
+            let known = numbers.iter().copied().filter(|c| *c >= 0).max().map_or(0, |c| c + 1);
+            // Class numbers beyond the nodes would only be gaps, and room for them a waste.
+            if known > nodes as i64 {
+                return Err(Error::Data(format!(
+                    "`label`: class {} for {nodes} nodes; expected classes numbered from 0",
+                    known - 1
+                )));
+            }
+            count = known as usize;
+            classes = numbers.into_iter().map(|c| u32::try_from(c).ok()).collect();
+        }
+        Array::Strings(words) => {
+            let mut names = words.clone();
+            names.sort_unstable();
+            names.dedup();
+            let class = |w: &String| names.binary_search(w).ok().map(|c| c as u32);
+            return Ok(Labels { classes: words.iter().map(class).collect(), names });
+        }
+    }
+    Ok(Labels { classes, names: (0..count).map(|c| c.to_string()).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(name: &str, rows: usize, cols: usize, values: &[f32]) -> NamedArray {
+        let dense = Dense::from_vec(rows, cols, values.to_vec()).unwrap();
+        NamedArray { name: name.into(), array: Array::Matrix(Matrix::Dense(dense)) }
+    }
+
+    fn vector(name: &str, values: &[f64]) -> NamedArray {
+        let array = Array::Vector { values: values.to_vec(), shape: (1, values.len()) };
+        NamedArray { name: name.into(), array }
+    }
+
+    fn arrays() -> Vec<NamedArray> {
+        vec![
+            matrix("feature", 3, 2, &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]),
+            matrix("PAP", 3, 3, &[1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+            matrix("PLP", 3, 3, &[0.0; 9]),
+            matrix("label", 3, 2, &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0]),
+            vector("train_idx", &[0.0]),
+            vector("val_idx", &[1.0]),
+            vector("test_idx", &[1.0]),
+        ]
+    }
+
+    fn refused(change: impl Fn(&mut Vec<NamedArray>)) -> String {
+        let mut all = arrays();
+        change(&mut all);
+        assemble(all, None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn arrays_are_recognised_by_name_and_shape() {
+        let graph = assemble(arrays(), None).unwrap();
+        assert_eq!(graph.layer_names(), ["PAP", "PLP"]);
+        assert_eq!(graph.layers()[0].adjacency.nnz(), 4);
+        let labels = graph.labels().unwrap();
+        assert_eq!(labels.classes, [Some(0), Some(1), None]);
+        assert_eq!(graph.splits().unwrap().test, [1]);
+        let one = assemble(arrays(), Some(&["PLP".to_string()])).unwrap();
+        assert_eq!(one.layer_names(), ["PLP"]);
+    }
+
+    #[test]
+    fn mistakes_name_the_array() {
+        assert!(
+            refused(|a| drop(a.remove(0)))
+                .contains("expected an array called `feature`, found PAP")
+        );
+        let wide = matrix("PAP", 3, 2, &[0.0; 6]);
+        assert!(refused(|a| a[1] = wide.clone()).contains("`PAP` is 3 x 2; a layer must be 3 x 3"));
+        let two = matrix("label", 3, 2, &[1.0; 6]);
+        assert!(refused(|a| a[3] = two.clone()).contains("node 0 has 2 classes"));
+        assert!(refused(|a| a[4] = vector("train_idx", &[0.5])).contains("`train_idx`: 0.5"));
+        assert!(refused(|a| a[4] = vector("train_idx", &[-1.0])).contains("node -1"));
+        assert!(refused(|a| a[4] = vector("train_idx", &[3.0])).contains("train split: node 3"));
+        assert!(refused(|a| a[3] = vector("label", &[0.0, 1.0])).contains("2 labels for 3 nodes"));
+        let unknown = assemble(arrays(), Some(&["PTP".to_string()])).unwrap_err().to_string();
+        assert_eq!(unknown, "no layer is called `PTP`; the graph has PAP, PLP");
+    }
+}

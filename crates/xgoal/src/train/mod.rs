@@ -1,0 +1,340 @@
+//! The schedule: warm up on L_N + R_N, then train on everything, each stage until its loss stops
+//! improving.
+//!
+//! - Warm-up ends when `patience` epochs in a row brought no new best loss; the weights of the best
+//!   epoch are kept, and the joint stage starts from them with a fresh optimizer.
+//! - In the joint stage prototypes are found again every `cluster_every` epochs. It ends by the same
+//!   patience; the last weights are kept.
+//!
+//! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
+//! any two. Everything that touches numbers in bulk is behind the [`Engine`].
+
+mod memory;
+
+pub use memory::MemoryEstimate;
+
+use crate::engine::{Engine, EngineState, Stage, Step};
+use crate::error::{Error, Result};
+use crate::settings::Config;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// What one epoch reports; a line of `metrics.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EpochRecord {
+    /// `warmup` or `joint`.
+    pub stage: &'static str,
+    /// Epoch within the stage, from 0.
+    pub epoch: u32,
+    /// The whole objective.
+    pub loss: f64,
+    /// Sum over layers of w_v L_N.
+    pub l_n: f64,
+    /// Sum over layers of w_v L_C.
+    pub l_c: Option<f64>,
+    /// R_N.
+    pub r_n: Option<f64>,
+    /// R_C.
+    pub r_c: Option<f64>,
+    /// log 2 - R_N, a lower bound on the layers' mutual information (Theorem 1).
+    pub mi_node: Option<f64>,
+    /// Lower bound on the information between clusters and other layers (Theorem 2).
+    pub mi_cluster: Option<f64>,
+    /// Whether prototypes were found in this epoch.
+    pub reclustered: bool,
+    /// Epochs without a new best loss that are still allowed.
+    pub patience_left: u32,
+    /// Seconds this epoch took.
+    pub seconds: f64,
+}
+
+/// What a stage came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageReport {
+    /// `warmup` or `joint`.
+    pub name: String,
+    /// Epochs it ran.
+    pub epochs: u32,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// The loss of its last epoch.
+    pub final_loss: f64,
+}
+
+/// Where training stands between two epochs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Whether the warm-up is over.
+    pub joint: bool,
+    /// The next epoch of the stage.
+    pub epoch: u32,
+    /// The least loss of the stage so far.
+    pub best_loss: Option<f64>,
+    /// Epochs since that loss.
+    pub since_best: u32,
+    /// One report per stage that has begun.
+    pub stages: Vec<StageReport>,
+    /// Whether the last stage has ended.
+    pub done: bool,
+}
+
+/// Trains one engine by the schedule.
+#[derive(Debug)]
+pub struct Trainer<E> {
+    engine: E,
+    config: Config,
+    progress: Progress,
+}
+
+impl<E: Engine> Trainer<E> {
+    /// At the start of the first stage.
+    pub fn new(engine: E, config: Config) -> Self {
+        let progress = Progress {
+            joint: !config.settings().warmup,
+            epoch: 0,
+            best_loss: None,
+            since_best: 0,
+            stages: Vec::new(),
+            done: false,
+        };
+        Self { engine, config, progress }
+    }
+
+    /// Goes on where an earlier training stood.
+    pub fn resume(
+        mut engine: E,
+        config: Config,
+        state: EngineState,
+        progress: Progress,
+    ) -> Result<Self> {
+        engine.restore(state)?;
+        Ok(Self { engine, config, progress })
+    }
+
+    /// Runs the next epoch; `None` when training is over.
+    pub fn step(&mut self) -> Result<Option<EpochRecord>> {
+        if self.progress.done {
+            return Ok(None);
+        }
+        let started = Instant::now();
+        let settings = self.config.settings();
+        let stage = self.stage();
+        let epoch = self.progress.epoch;
+        let recluster =
+            stage == Stage::Joint && (epoch as usize).is_multiple_of(settings.cluster_every);
+        let terms = self.engine.evaluate(&Step { stage, epoch, recluster })?;
+        for (term, value) in [
+            ("l_n", Some(terms.l_n)),
+            ("l_c", terms.l_c),
+            ("r_n", terms.r_n),
+            ("r_c", terms.r_c),
+            ("loss", Some(terms.loss)),
+        ] {
+            if let Some(value) = value.filter(|v| !v.is_finite()) {
+                return Err(Error::NonFinite { stage: stage.as_str(), epoch, term, value });
+            }
+        }
+        let improved = self.progress.best_loss.is_none_or(|best| terms.loss < best);
+        if improved {
+            self.progress.best_loss = Some(terms.loss);
+            self.progress.since_best = 0;
+            if stage == Stage::Warmup {
+                self.engine.remember();
+            }
+        } else {
+            self.progress.since_best += 1;
+        }
+        self.engine.update(match stage {
+            Stage::Warmup => settings.warmup_lr,
+            Stage::Joint => settings.lr,
+        });
+        let patience_left = (settings.patience as u32).saturating_sub(self.progress.since_best);
+        let over = patience_left == 0 || epoch as usize + 1 >= settings.max_epochs;
+        let seconds = started.elapsed().as_secs_f64();
+        self.note(stage, terms.loss, seconds);
+        if over {
+            self.end_stage(stage);
+        }
+        Ok(Some(EpochRecord {
+            stage: stage.as_str(),
+            epoch,
+            loss: terms.loss,
+            l_n: terms.l_n,
+            l_c: terms.l_c,
+            r_n: terms.r_n,
+            r_c: terms.r_c,
+            mi_node: terms.mi_node,
+            mi_cluster: terms.mi_cluster,
+            reclustered: recluster,
+            patience_left,
+            seconds,
+        }))
+    }
+
+    fn stage(&self) -> Stage {
+        if self.progress.joint { Stage::Joint } else { Stage::Warmup }
+    }
+
+    fn note(&mut self, stage: Stage, loss: f64, seconds: f64) {
+        let progress = &mut self.progress;
+        progress.epoch += 1;
+        if progress.stages.last().is_none_or(|s| s.name != stage.as_str()) {
+            progress.stages.push(StageReport {
+                name: stage.as_str().to_string(),
+                epochs: 0,
+                seconds: 0.0,
+                final_loss: loss,
+            });
+        }
+        let report = progress.stages.last_mut().expect("just pushed");
+        report.epochs += 1;
+        report.seconds += seconds;
+        report.final_loss = loss;
+    }
+
+    fn end_stage(&mut self, stage: Stage) {
+        match stage {
+            Stage::Warmup => {
+                self.engine.recall();
+                self.engine.reset_optimizer();
+                self.progress.joint = true;
+                self.progress.epoch = 0;
+                self.progress.best_loss = None;
+                self.progress.since_best = 0;
+            }
+            Stage::Joint => self.progress.done = true,
+        }
+    }
+
+    /// Where training stands.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The settings it runs by.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The engine's state, to go on later.
+    pub fn state(&self) -> EngineState {
+        self.engine.state()
+    }
+
+    /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
+    pub fn into_engine(mut self) -> E {
+        if !self.progress.joint && self.progress.best_loss.is_some() {
+            self.engine.recall();
+        }
+        self.engine
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Terms;
+    use crate::matrix::Dense;
+    use crate::model::LayerWeights;
+    use crate::settings::Settings;
+
+    /// Plays back losses and writes down what it is told.
+    struct Script {
+        losses: Vec<f64>,
+        told: Vec<String>,
+    }
+
+    impl Engine for Script {
+        fn evaluate(&mut self, step: &Step) -> Result<Terms> {
+            self.told.push(format!(
+                "{}{}{}",
+                step.stage.as_str(),
+                step.epoch,
+                if step.recluster { "c" } else { "" }
+            ));
+            Ok(Terms { loss: self.losses.remove(0), ..Terms::default() })
+        }
+        fn update(&mut self, learning_rate: f64) {
+            self.told.push(format!("lr{learning_rate}"));
+        }
+        fn reset_optimizer(&mut self) {
+            self.told.push("reset".into());
+        }
+        fn remember(&mut self) {
+            self.told.push("remember".into());
+        }
+        fn recall(&mut self) {
+            self.told.push("recall".into());
+        }
+        fn embed(&mut self) -> Vec<Dense> {
+            Vec::new()
+        }
+        fn weights(&self) -> Vec<LayerWeights> {
+            Vec::new()
+        }
+        fn state(&self) -> EngineState {
+            unreachable!("not asked for")
+        }
+        fn restore(&mut self, _: EngineState) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn trainer(losses: &[f64], set: &[(&str, &str)]) -> Trainer<Script> {
+        let mut settings = Settings::default();
+        for (key, value) in
+            [("patience", "2"), ("warmup_lr", "5"), ("lr", "1"), ("cluster_every", "2")]
+                .iter()
+                .chain(set)
+        {
+            settings.set(key, value).unwrap();
+        }
+        let config = settings.validate(&["a".to_string()]).unwrap();
+        Trainer::new(Script { losses: losses.to_vec(), told: Vec::new() }, config)
+    }
+
+    #[test]
+    fn warm_up_keeps_the_best_and_joint_the_last() {
+        let mut t = trainer(&[3.0, 2.0, 2.5, 2.0, 9.0, 8.0, 8.0, 8.5], &[]);
+        let mut patience = Vec::new();
+        while let Some(record) = t.step().unwrap() {
+            patience.push(record.patience_left);
+        }
+        assert_eq!(patience, [2, 2, 1, 0, 2, 2, 1, 0]);
+        let stages: Vec<_> =
+            t.progress().stages.iter().map(|s| (s.name.as_str(), s.epochs, s.final_loss)).collect();
+        assert_eq!(stages, [("warmup", 4, 2.0), ("joint", 4, 8.5)]);
+        assert_eq!(
+            t.into_engine().told.join(" "),
+            "warmup0 remember lr5 warmup1 remember lr5 warmup2 lr5 warmup3 lr5 recall reset \
+             joint0c lr1 joint1 lr1 joint2c lr1 joint3 lr1"
+        );
+    }
+
+    #[test]
+    fn stages_have_a_longest_length_and_warm_up_can_be_off() {
+        let mut t = trainer(&[3.0, 2.0, 1.0], &[("max_epochs", "2"), ("warmup", "off")]);
+        let mut epochs = 0;
+        while t.step().unwrap().is_some() {
+            epochs += 1;
+        }
+        assert_eq!(epochs, 2);
+    }
+
+    #[test]
+    fn a_warm_up_cut_short_gives_back_its_best() {
+        let mut t = trainer(&[1.0, 2.0], &[]);
+        t.step().unwrap();
+        t.step().unwrap();
+        assert_eq!(t.into_engine().told.last().unwrap(), "recall");
+    }
+
+    #[test]
+    fn a_loss_that_is_no_number_stops_before_the_weights_move() {
+        let mut t = trainer(&[1.0, f64::NAN], &[]);
+        t.step().unwrap();
+        let message = t.step().unwrap_err().to_string();
+        assert!(message.starts_with("warmup epoch 1: loss is NaN"), "{message}");
+        assert_eq!(t.into_engine().told.iter().filter(|s| s.starts_with("lr")).count(), 1);
+    }
+}
