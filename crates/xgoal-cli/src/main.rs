@@ -1,3 +1,62 @@
-//! The `xgoal` command.
+//! The `xgoal` command: arguments in, library calls, words out.
 
-fn main() {}
+mod args;
+mod commands;
+mod interrupt;
+mod machine;
+mod output;
+mod progress;
+
+use args::{Cli, Command};
+use clap::Parser;
+use output::Output;
+use std::process::ExitCode;
+
+/// How a command that did not fail ended.
+pub enum Ending {
+    /// All done.
+    Done,
+    /// Stopped by the user, with what there was saved.
+    Interrupted,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output { json: cli.json, quiet: cli.quiet };
+    match run(cli, &output) {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
+    let threads = cli.threads.map_or(0, usize::from);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    match cli.command {
+        Command::Demo(args) => commands::demo::run(&args, output),
+        Command::Info(args) => commands::info::run(&args, output),
+        Command::Train(args) => commands::train::run(&args, output),
+        Command::Embed(args) => commands::embed::run(&args, output),
+        Command::Eval(args) => commands::eval::run(&args, output),
+    }
+}
+
+/// 2 for what was asked, 4 for memory, 3 for everything found in files and data.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    use xgoal::Error;
+    match error.downcast_ref::<Error>() {
+        Some(Error::UnknownSetting { .. } | Error::Setting { .. } | Error::UnknownLayer { .. }) => {
+            2
+        }
+        Some(Error::Memory { .. }) => 4,
+        Some(_) => 3,
+        None => match error.downcast_ref::<output::Usage>() {
+            Some(_) => 2,
+            None => 3,
+        },
+    }
+}

@@ -66,6 +66,19 @@ pub enum Error {
         /// The type or range.
         expected: String,
     },
+    /// The job would not fit into the machine's memory.
+    #[error(
+        "training needs about {:.1} GB and {:.1} GB are free; use fewer layers, a smaller dim, or a \
+         larger machine",
+        *needed as f64 / 1e9,
+        *available as f64 / 1e9
+    )]
+    Memory {
+        /// Bytes the job needs.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+    },
     /// A loss term became NaN or infinite.
     #[error(
         "{stage} epoch {epoch}: {term} is {value}; try a smaller learning rate or check the weights and attributes"

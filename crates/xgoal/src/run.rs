@@ -4,24 +4,28 @@
 //! |---|---|
 //! | `config.toml` | the resolved settings, re-usable as a configuration |
 //! | `metrics.jsonl` | one line per epoch |
-//! | `model.safetensors` | the weights, with the settings in the metadata |
+//! | `state.safetensors` | while training is not over: what going on needs |
 //! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids |
+//! | `model.safetensors` | the weights, with the settings in the metadata |
 
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
+use crate::io::state::{self, SavedState};
 use crate::io::{atomic, embeddings, model};
 use crate::matrix::Dense;
 use crate::model::Model;
-use crate::train::EpochRecord;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use crate::settings::Config;
+use crate::train::{EpochRecord, Trainer};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// An open run folder.
 #[derive(Debug)]
 pub struct Run {
     folder: PathBuf,
-    metrics: BufWriter<File>,
+    metrics: File,
 }
 
 /// Where a run keeps its model.
@@ -34,34 +38,93 @@ pub fn embeddings_path(folder: &Path) -> PathBuf {
     folder.join("embeddings.npy")
 }
 
+fn metrics_path(folder: &Path) -> PathBuf {
+    folder.join("metrics.jsonl")
+}
+
+fn state_path(folder: &Path) -> PathBuf {
+    folder.join("state.safetensors")
+}
+
 impl Run {
     /// Makes the folder and its configuration. A folder that already holds a run is refused.
-    pub fn create(folder: &Path, config: &str) -> Result<Self> {
-        let error = |e| Error::io(folder, e);
-        std::fs::create_dir_all(folder).map_err(error)?;
-        if folder.join("config.toml").exists() {
+    pub fn create(folder: &Path, config: &Config) -> Result<Self> {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        let config_path = folder.join("config.toml");
+        if config_path.exists() {
             return Err(Error::Data(format!(
-                "{}: there is already a run here; choose another folder or remove this one",
+                "{}: there is already a run here; choose another folder, or go on with --resume",
                 folder.display()
             )));
         }
-        atomic::write(&folder.join("config.toml"), |w| w.write_all(config.as_bytes()))?;
-        let metrics = folder.join("metrics.jsonl");
+        let metrics = metrics_path(folder);
         let file = File::create(&metrics).map_err(|e| Error::io(&metrics, e))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: BufWriter::new(file) })
+        atomic::write(&config_path, |w| w.write_all(config.to_toml().as_bytes()))?;
+        Ok(Self { folder: folder.to_path_buf(), metrics: file })
+    }
+
+    /// The state an interrupted run left.
+    pub fn open_state(folder: &Path) -> Result<SavedState> {
+        let path = state_path(folder);
+        if folder.is_dir() && !path.exists() {
+            return Err(Error::Data(format!(
+                "{}: nothing to resume: there is no saved state (a finished run has none)",
+                folder.display()
+            )));
+        }
+        state::read(&path)
+    }
+
+    /// Opens the folder again: the metrics keep the epochs the state knows of.
+    pub fn reopen(folder: &Path, saved: &SavedState, graph: &MultiplexGraph) -> Result<Self> {
+        if saved.fingerprint != graph.fingerprint() {
+            return Err(Error::Data(format!(
+                "{}: this run was started on another graph, or the source has changed since",
+                folder.display()
+            )));
+        }
+        let path = metrics_path(folder);
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
+        let epochs: u32 = saved.progress.stages.iter().map(|s| s.epochs).sum();
+        let kept: String = text.split_inclusive('\n').take(epochs as usize).collect();
+        atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
+        Ok(Self { folder: folder.to_path_buf(), metrics: file })
     }
 
     /// Appends one epoch to the metrics.
     pub fn record(&mut self, record: &EpochRecord) -> Result<()> {
-        let error = |e| Error::io(&self.folder.join("metrics.jsonl"), e);
-        let line = serde_json::to_string(record).expect("plain numbers and strings");
-        // A line at a time, so that a reader following the file sees whole lines.
-        writeln!(self.metrics, "{line}").and_then(|()| self.metrics.flush()).map_err(error)
+        let line = serde_json::to_string(record).expect("plain numbers and strings") + "\n";
+        // In one piece, so that a reader following the file sees whole lines.
+        let written = self.metrics.write_all(line.as_bytes());
+        written.map_err(|e| Error::io(&metrics_path(&self.folder), e))
     }
 
-    /// Writes what was learnt.
-    pub fn finish(&mut self, model: &Model, mean: &Dense, graph: &MultiplexGraph) -> Result<()> {
+    /// Saves where training stands.
+    pub fn save_state<E: Engine>(
+        &self,
+        trainer: &Trainer<E>,
+        graph: &MultiplexGraph,
+    ) -> Result<()> {
+        let path = state_path(&self.folder);
+        let (config, progress) = (trainer.config(), trainer.progress());
+        state::write(&path, config, progress, &trainer.state(), graph.fingerprint())
+    }
+
+    /// Writes what was learnt. The state goes once training is over.
+    pub fn finish(
+        &mut self,
+        model: &Model,
+        mean: &Dense,
+        graph: &MultiplexGraph,
+        interrupted: bool,
+    ) -> Result<()> {
         embeddings::write(&embeddings_path(&self.folder), mean, graph)?;
-        model::write(&model_path(&self.folder), model)
+        model::write(&model_path(&self.folder), model)?;
+        let state = state_path(&self.folder);
+        if !interrupted && state.exists() {
+            std::fs::remove_file(&state).map_err(|e| Error::io(&state, e))?;
+        }
+        Ok(())
     }
 }

@@ -15,4 +15,6 @@ pub mod npy;
 pub mod npz;
 pub mod pickle;
 pub mod source;
+pub mod state;
+mod tensors;
 pub mod torch;

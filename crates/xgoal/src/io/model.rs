@@ -4,12 +4,12 @@
 //! `layers.v.self_weight` (the same shape, absent for a plain GCN) and `layers.v.bias` (dim), all f32;
 //! and in its metadata `format` = `xgoal`, `version` = `1` and `config`, the resolved settings as TOML.
 
+use super::tensors::{TensorFile, Tensors, in_file, wrong};
 use super::torch::{self, Tensor};
 use crate::error::{Error, ParseError, Result};
 use crate::matrix::Dense;
 use crate::model::{LayerWeights, Model};
 use crate::settings::{Encoder, Settings};
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -23,12 +23,11 @@ pub fn write(path: &Path, model: &Model) -> Result<()> {
         ("version".to_string(), VERSION.to_string()),
         ("config".to_string(), model.config().to_toml()),
     ]);
-    let mut tensors = Vec::new();
+    let mut tensors = Tensors::default();
     for (v, weights) in model.weights().iter().enumerate() {
-        let name = format!("layers.{v}");
-        push_weights(&name, weights, &mut tensors);
+        tensors.push_weights(&format!("layers.{v}"), weights);
     }
-    write_tensors(path, &tensors, metadata)
+    tensors.write(path, metadata)
 }
 
 /// Reads a model file.
@@ -37,105 +36,15 @@ pub fn read(path: &Path) -> Result<Model> {
     parse(&bytes).map_err(|e| in_file(e, path))
 }
 
-fn in_file(error: Error, path: &Path) -> Error {
-    match error {
-        Error::Parse { source, .. } => source.in_file(path),
-        Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
-        other => other,
-    }
-}
-
-fn wrong(message: impl Into<String>) -> Error {
-    ParseError::new(message).in_file(Path::new(""))
-}
-
 fn parse(bytes: &[u8]) -> Result<Model> {
-    let (_, header) = SafeTensors::read_metadata(bytes)
-        .map_err(|e| wrong(format!("not a safetensors file, or a damaged one: {e}")))?;
-    let entry = |key: &str| header.metadata().as_ref().and_then(|m| m.get(key));
-    if entry("format").map(String::as_str) != Some("xgoal") {
-        return Err(wrong("not an xgoal model: expected `format` = `xgoal` in the metadata"));
-    }
-    match entry("version").and_then(|v| v.parse::<u32>().ok()) {
-        Some(version) if version <= VERSION => {}
-        found => {
-            let found = found.map_or("no version".to_string(), |v| format!("version {v}"));
-            return Err(wrong(format!(
-                "{found}; this program reads models up to version {VERSION}"
-            )));
-        }
-    }
-    let config = entry("config").ok_or_else(|| wrong("no `config` in the metadata"))?;
+    let file = TensorFile::parse(bytes, "xgoal", VERSION)?;
     let mut settings = Settings::default();
-    settings.read_toml(config)?;
+    settings.read_toml(file.entry("config")?)?;
     let layers = settings.layers.clone().ok_or_else(|| wrong("`config` names no layers"))?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| wrong(e.to_string()))?;
     let weights = (0..layers.len())
-        .map(|v| read_weights(&tensors, &format!("layers.{v}"), settings.encoder))
+        .map(|v| file.weights(&format!("layers.{v}"), settings.encoder))
         .collect::<Result<Vec<_>>>()?;
     Model::new(settings.validate(&layers)?, weights)
-}
-
-/// Named f32 tensors on their way into a file.
-pub(crate) type Tensors<'a> = Vec<(String, Vec<usize>, &'a [f32])>;
-
-pub(crate) fn push_weights<'a>(name: &str, weights: &'a LayerWeights, out: &mut Tensors<'a>) {
-    let shape = vec![weights.weight.rows(), weights.weight.cols()];
-    out.push((format!("{name}.weight"), shape.clone(), weights.weight.values()));
-    if let Some(own) = &weights.self_weight {
-        out.push((format!("{name}.self_weight"), shape, own.values()));
-    }
-    out.push((format!("{name}.bias"), vec![weights.bias.len()], &weights.bias));
-}
-
-pub(crate) fn read_weights(
-    tensors: &SafeTensors<'_>,
-    name: &str,
-    encoder: Encoder,
-) -> Result<LayerWeights> {
-    let matrix = |part: &str| {
-        let (shape, values) = read_tensor(tensors, &format!("{name}.{part}"))?;
-        match shape[..] {
-            [rows, cols] => Dense::from_vec(rows, cols, values),
-            _ => Err(wrong(format!("tensor `{name}.{part}` is {shape:?}; expected a matrix"))),
-        }
-    };
-    Ok(LayerWeights {
-        weight: matrix("weight")?,
-        self_weight: match encoder {
-            Encoder::FirstOrder => Some(matrix("self_weight")?),
-            Encoder::Gcn => None,
-        },
-        bias: read_tensor(tensors, &format!("{name}.bias"))?.1,
-    })
-}
-
-pub(crate) fn read_tensor(tensors: &SafeTensors<'_>, name: &str) -> Result<(Vec<usize>, Vec<f32>)> {
-    let tensor = tensors.tensor(name).map_err(|_| wrong(format!("no tensor `{name}`")))?;
-    if tensor.dtype() != Dtype::F32 {
-        let found = tensor.dtype();
-        return Err(wrong(format!("tensor `{name}` is {found:?}; expected F32")));
-    }
-    let (values, _) = tensor.data().as_chunks::<4>();
-    Ok((tensor.shape().to_vec(), values.iter().map(|b| f32::from_le_bytes(*b)).collect()))
-}
-
-pub(crate) fn write_tensors(
-    path: &Path,
-    tensors: &Tensors<'_>,
-    metadata: HashMap<String, String>,
-) -> Result<()> {
-    let bytes: Vec<Vec<u8>> = tensors
-        .iter()
-        .map(|(_, _, values)| values.iter().flat_map(|v| v.to_le_bytes()).collect())
-        .collect();
-    let views = tensors.iter().zip(&bytes).map(|((name, shape, _), bytes)| {
-        let view = TensorView::new(Dtype::F32, shape.clone(), bytes).expect("shape of the values");
-        (name.as_str(), view)
-    });
-    let file = safetensors::serialize(views, Some(metadata))
-        .map_err(|e| Error::Data(format!("{}: {e}", path.display())))?;
-    super::atomic::write(path, |w| w.write_all(&file))
 }
 
 /// Reads one of the authors' PyTorch checkpoints.

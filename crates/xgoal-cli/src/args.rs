@@ -1,0 +1,127 @@
+//! What can be said on the command line.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Node embeddings for attributed multiplex graphs, without labels (X-GOAL).
+#[derive(Debug, Parser)]
+#[command(name = "xgoal", version, about, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print one JSON document on standard output, and nothing else there
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing on standard error but errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Threads to use [default: one per core]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 2 wrong usage, 3 bad data or file, 4 not enough memory, 130 interrupted.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Learn, evaluate and explain on a graph the tool makes itself
+    Demo(DemoArgs),
+    /// Say what is in a source: nodes, features, layers, labels, memory
+    Info(InfoArgs),
+    /// Learn embeddings into a run folder
+    Train(TrainArgs),
+    /// Encode a graph with a trained model
+    Embed(EmbedArgs),
+    /// Score embeddings by the paper's protocol
+    Eval(EvalArgs),
+}
+
+/// `xgoal demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Seed of the graph and the training
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Keep the run in this folder [default: keep nothing]
+    #[arg(long, value_name = "RUN")]
+    pub out: Option<PathBuf>,
+}
+
+/// `xgoal info`
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// A .mat, .pkl or .npz file
+    pub source: PathBuf,
+    #[command(flatten)]
+    pub choice: Choice,
+}
+
+/// Which settings and layers.
+#[derive(Debug, Args)]
+pub struct Choice {
+    /// Start from a preset: auto, acm, imdb, dblp or amazon
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Use these layers, in this order [default: the preset's, else all]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub layers: Option<Vec<String>>,
+}
+
+/// `xgoal train`
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// A .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder to write the run into
+    #[arg(long, value_name = "RUN")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub choice: Choice,
+    /// Settings from a TOML file, on top of the preset
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// One setting, on top of preset and file; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Seed of everything random
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// goal (each layer for itself) or xgoal (layers aligned)
+    #[arg(long)]
+    pub method: Option<String>,
+    /// Go on with an interrupted run in RUN; takes its settings
+    #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
+    pub resume: bool,
+}
+
+/// `xgoal embed`
+#[derive(Debug, Args)]
+pub struct EmbedArgs {
+    /// A run folder, a .safetensors model, or the authors' PyTorch checkpoint (.pkl, .pt)
+    pub model: PathBuf,
+    /// The graph to encode
+    pub source: PathBuf,
+    /// The .npy file to write; ids go beside it
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Also write each layer's own embeddings, to FILE.LAYER.npy
+    #[arg(long)]
+    pub per_layer: bool,
+    #[command(flatten)]
+    pub choice: Choice,
+}
+
+/// `xgoal eval`
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// A run folder or an .npy file
+    pub embeddings: PathBuf,
+    /// The graph with labels and splits
+    pub source: PathBuf,
+    /// Seed of the classifiers and of k-means
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}

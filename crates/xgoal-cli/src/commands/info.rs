@@ -1,0 +1,73 @@
+use super::chosen;
+use crate::Ending;
+use crate::args::InfoArgs;
+use crate::output::{Output, bytes, count};
+use serde::Serialize;
+use xgoal::graph::Summary;
+use xgoal::io::source::read_source;
+use xgoal::train::MemoryEstimate;
+
+#[derive(Serialize)]
+struct Info {
+    #[serde(flatten)]
+    summary: Summary,
+    memory_estimate_bytes: u64,
+}
+
+pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
+    let settings = chosen(&args.choice)?;
+    let graph = read_source(&args.source, settings.layers.as_deref())?;
+    let memory = MemoryEstimate::of(&graph, &settings).bytes;
+    let info = Info { summary: graph.summary(), memory_estimate_bytes: memory };
+    output.result(&info, || text(&info))?;
+    Ok(Ending::Done)
+}
+
+fn text(info: &Info) -> String {
+    let s = &info.summary;
+    let mut lines = vec![
+        format!("nodes     {}", count(s.nodes)),
+        format!(
+            "features  {}, {} non-zero ({:.1} per node), {} nodes without any",
+            count(s.features),
+            count(s.feature_nnz),
+            s.feature_nnz as f64 / s.nodes as f64,
+            count(s.empty_feature_rows)
+        ),
+    ];
+    let width = s.layers.iter().map(|l| l.name.chars().count()).max().unwrap_or(0).max(5);
+    lines.push(format!(
+        "\n{:width$}  {:>12}  {:>10}  {:>8}  degree: {:>5} {:>7} {:>9} {:>7}",
+        "layer", "edges", "self-loops", "isolated", "least", "median", "mean", "most"
+    ));
+    for l in &s.layers {
+        lines.push(format!(
+            "{:width$}  {:>12}  {:>10}  {:>8}          {:>5} {:>7} {:>9.1} {:>7}{}",
+            l.name,
+            count(l.edges),
+            count(l.self_loops),
+            count(l.isolated),
+            l.degrees.min,
+            l.degrees.median,
+            l.degrees.mean,
+            l.degrees.max,
+            if l.symmetric { "" } else { "  (not symmetric)" }
+        ));
+    }
+    lines.push(String::new());
+    lines.push(match s.classes {
+        Some(classes) => format!("classes   {classes}"),
+        None => "classes   none: no labels in this source".to_string(),
+    });
+    lines.push(match &s.splits {
+        Some(p) => format!(
+            "splits    train {}, val {}, test {}",
+            count(p.train),
+            count(p.val),
+            count(p.test)
+        ),
+        None => "splits    none".to_string(),
+    });
+    lines.push(format!("memory    about {} to train", bytes(info.memory_estimate_bytes)));
+    lines.join("\n")
+}

@@ -1,0 +1,19 @@
+//! What the machine has and what this process took; known on Linux, elsewhere not.
+
+fn proc_field(file: &str, field: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix(field))?;
+    let kilobytes: u64 =
+        line.trim_start_matches(':').trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// The most memory this process held so far.
+pub fn peak_rss_bytes() -> Option<u64> {
+    proc_field("/proc/self/status", "VmHWM")
+}
+
+/// Memory that a new job can have without pushing others out.
+pub fn available_bytes() -> Option<u64> {
+    proc_field("/proc/meminfo", "MemAvailable")
+}

@@ -1,0 +1,72 @@
+//! Training as it goes: a line that rewrites itself on a terminal, a line per stage elsewhere.
+
+use crate::output::Output;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::{Duration, Instant};
+use xgoal::train::{EpochRecord, StageReport};
+
+/// Shows epochs as they come.
+pub struct Progress {
+    bar: ProgressBar,
+    /// When the last seconds' epochs began, and how many there were.
+    window: (Instant, u32),
+    rate: f64,
+    patience: usize,
+}
+
+impl Progress {
+    /// Hidden unless standard error is a terminal and words are wanted.
+    pub fn new(output: &Output, patience: usize) -> Self {
+        let bar = if output.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
+        bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a fixed template"));
+        Self { bar, window: (Instant::now(), 0), rate: 0.0, patience }
+    }
+
+    /// Shows one epoch.
+    pub fn epoch(&mut self, record: &EpochRecord) {
+        self.window.1 += 1;
+        let elapsed = self.window.0.elapsed();
+        if elapsed >= Duration::from_secs(1) || self.rate == 0.0 {
+            self.rate = f64::from(self.window.1) / elapsed.as_secs_f64().max(1e-9);
+            self.window = (Instant::now(), 0);
+        }
+        if self.bar.is_hidden() {
+            return;
+        }
+        let term = |name: &str, value: Option<f64>| {
+            value.map_or_else(String::new, |v| format!("  {name} {v:.4}"))
+        };
+        self.bar.set_message(format!(
+            "{:<6} epoch {:>4}  loss {:.5}{}{}{}{}  {:.1} epochs/s  patience {}/{}",
+            record.stage,
+            record.epoch,
+            record.loss,
+            term("L_N", Some(record.l_n)),
+            term("L_C", record.l_c),
+            term("R_N", record.r_n),
+            term("R_C", record.r_c),
+            self.rate,
+            record.patience_left,
+            self.patience,
+        ));
+        self.bar.tick();
+    }
+
+    /// Leaves a line about a stage that ended.
+    pub fn stage(&self, output: &Output, stage: &StageReport) {
+        let line = format!(
+            "{}: {} epochs in {:.1} s ({:.1} per second), loss {:.5}",
+            stage.name,
+            stage.epochs,
+            stage.seconds,
+            f64::from(stage.epochs) / stage.seconds.max(1e-9),
+            stage.final_loss
+        );
+        self.bar.suspend(|| output.say(line));
+    }
+
+    /// Takes the rewriting line away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
