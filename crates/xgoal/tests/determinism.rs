@@ -1,0 +1,65 @@
+//! The same bits for any number of threads: terms, prototypes and weights of several joint epochs,
+//! with clustering, under pools of one, two and four threads.
+
+mod common;
+
+use xgoal::engine::cpu::CpuEngine;
+use xgoal::engine::{Engine, EngineState, Stage, Step, Terms};
+use xgoal::settings::Config;
+
+/// More than one block of every sum and more than one chunk of Adam.
+const NODES: usize = 1100;
+const FEATURES: usize = 300;
+const DIM: &str = "60";
+
+struct Run {
+    terms: Vec<Terms>,
+    state: EngineState,
+}
+
+fn train(config: &Config, dense: bool, threads: usize) -> Run {
+    let graph = common::graph(NODES, FEATURES, dense);
+    let graph = config.preprocessing().apply(&graph).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let weights = common::weights(config, FEATURES);
+        let mut engine = CpuEngine::<f32>::new(config, &graph, weights).unwrap();
+        // The first epoch uses these, so that sums over given prototypes are covered too.
+        let shape = (4, config.settings().dim);
+        let given = (0..graph.layers.len()).map(|v| common::prototypes(v, shape, NODES));
+        engine.set_prototypes(given.collect());
+        let terms = (0..6).map(|epoch| {
+            let step = Step { stage: Stage::Joint, epoch, recluster: epoch == 1 || epoch == 4 };
+            let terms = engine.evaluate(&step).unwrap();
+            engine.update(5e-3);
+            terms
+        });
+        Run { terms: terms.collect(), state: engine.state() }
+    })
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    for (dense, changes) in [
+        (false, [("activation", "tanh"), ("p_drop", "0.5")]),
+        (true, [("activation", "relu"), ("p_drop", "0.3")]),
+    ] {
+        let names = common::graph(NODES, FEATURES, dense).layer_names();
+        let base = [("dim", DIM), ("clusters", "5"), ("mu_n", "0.1"), ("kmeans_restarts", "3")];
+        let config = common::config(&names, &[&base[..], &changes].concat());
+        let one = train(&config, dense, 1);
+        assert!(one.terms.iter().all(|t| t.loss.is_finite() && t.r_c.is_some()));
+        assert_ne!(one.state.weights, common::weights::<f32>(&config, FEATURES));
+        for threads in [2, 4] {
+            let other = train(&config, dense, threads);
+            assert_eq!(bits(&one), bits(&other), "dense {dense}, {threads} threads");
+            assert_eq!(one.state, other.state, "dense {dense}, {threads} threads");
+        }
+    }
+}
+
+/// Losses and weights as bits, which tell apart what `==` on floats does not.
+fn bits(run: &Run) -> (Vec<u64>, Vec<u32>) {
+    let weights = run.state.weights.iter().flat_map(|layer| layer.tensors().flatten());
+    (run.terms.iter().map(|t| t.loss.to_bits()).collect(), weights.map(|w| w.to_bits()).collect())
+}
