@@ -12,7 +12,7 @@ use std::path::Path;
 
 use super::arrays::{Array, NamedArray};
 use super::build::{ArrayBuilder, Budget, Order, narrow, size_of_shape};
-use super::decode::{self, Source, about};
+use super::decode::{self, Kind, Source, about};
 use crate::error::ParseError;
 use crate::matrix::Dense;
 
@@ -84,6 +84,12 @@ pub(crate) fn parse<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Pars
     .map_err(|e| about(name, e))?;
     ends(&mut source).map_err(|e| about(name, e))?;
     Ok(array)
+}
+
+/// Whether the header announces booleans.
+pub(crate) fn holds_bools<R: Read>(reader: R) -> Parsed<bool> {
+    let header = Header::read(&mut Source::new(reader))?;
+    Ok(header.dtype.number().is_some_and(|number| number.kind == Kind::Bool))
 }
 
 fn parse_f32_matrix<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Parsed<Dense> {

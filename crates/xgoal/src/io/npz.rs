@@ -165,6 +165,10 @@ impl Group<'_> {
             _ => SparseIndex::Csr { indptr: indices("indptr")?, indices: indices("indices")? },
         };
         let values = numbers("data")?;
+        let logical = match self.find("data") {
+            Some(key) => npy::holds_bools(archive::entry(archive, key.index, &key.name)?)?,
+            None => false,
+        };
         let entries = match &index {
             SparseIndex::Coo { row, .. } => row.len(),
             SparseIndex::Csr { indices, .. } | SparseIndex::Csc { indices, .. } => indices.len(),
@@ -175,7 +179,7 @@ impl Group<'_> {
                 values.len()
             )));
         }
-        NamedArray::from_sparse(name, Sparse { shape, index, values, logical: false }, budget)
+        NamedArray::from_sparse(name, Sparse { shape, index, values, logical }, budget)
     }
 
     /// `csr`, `csc` or `coo`.

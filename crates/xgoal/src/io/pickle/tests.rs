@@ -72,8 +72,8 @@ fn every_protocol_format_and_type_gives_the_same_arrays() {
 }
 
 #[test]
-fn unsorted_columns_are_sorted_and_duplicates_summed() {
-    let arrays = read(&folder().join("p4_unsorted.pkl")).unwrap();
+fn unsorted_columns_are_sorted_duplicates_summed_and_zeros_dropped() {
+    let arrays = read(&folder().join("p4_untidy.pkl")).unwrap();
     assert_eq!(*get(&arrays, "coo"), layer());
     let names: Vec<_> = arrays.iter().map(|a| a.name.as_str()).collect();
     assert_eq!(names, ["layer", "feature", "label", "index", "coo"]);
@@ -159,6 +159,13 @@ fn allowed_functions_take_only_the_arguments_numpy_writes() {
     }
     assert!(refusal(b"\x80\x02K\x01)R.").contains("a call of the integer 1"));
     assert!(refusal(b"\x80\x02}}b]}b.").contains("a state for a list"));
+    for name in ["U0", "S0", "c16", "V8"] {
+        let mut call = b"\x80\x04\x8c\x05numpy\x8c\x05dtype\x93\x8c".to_vec();
+        call.push(name.len() as u8);
+        call.extend_from_slice(name.as_bytes());
+        call.extend_from_slice(b"\x85R.");
+        assert!(refusal(&call).starts_with(&format!("type `{name}`")), "{name}");
+    }
     assert!(refusal(b"(icollections\nOrderedDict\n.").contains("opcode"));
 }
 
