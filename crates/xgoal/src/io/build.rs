@@ -1,6 +1,6 @@
 //! Named arrays out of streamed values or sparse indices.
 //!
-//! Readers push values in file order and never hold a dense f64 matrix. What comes out:
+//! Readers push the bytes of values in file order and never hold a dense f64 matrix. What comes out:
 //!
 //! | shape | result |
 //! |---|---|
@@ -13,9 +13,10 @@
 
 mod sparse;
 
-pub use sparse::SparseIndex;
+pub use sparse::{Sparse, SparseIndex};
 
 use super::arrays::{Array, NamedArray};
+use super::decode::{Number, quoted, to_f32};
 use crate::error::ParseError;
 use crate::matrix::{Csr, Dense, Matrix};
 
@@ -61,7 +62,10 @@ pub enum Order {
     ColumnMajor,
 }
 
-/// Takes the values of a two-dimensional array one by one.
+/// Values taken between two looks at the budget.
+const STEP: usize = 1 << 16;
+
+/// Takes the values of a two-dimensional array as they arrive.
 pub struct ArrayBuilder<'a> {
     name: &'a str,
     shape: (usize, usize),
@@ -117,37 +121,62 @@ impl<'a> ArrayBuilder<'a> {
         })
     }
 
-    /// The next value.
-    pub fn push(&mut self, value: f64) -> Parsed<()> {
-        if self.line >= self.lines || self.length == 0 {
-            return Err(ParseError::new(format!(
-                "`{}`: more values than its shape {:?} has room for",
-                self.name, self.shape
-            )));
+    /// The next values; there may be any number of them.
+    pub(crate) fn push(&mut self, number: Number, mut bytes: &[u8]) -> Parsed<()> {
+        while !bytes.is_empty() {
+            if self.line >= self.lines || self.length == 0 {
+                return Err(ParseError::new(format!(
+                    "{}: more values than its shape {:?} has room for",
+                    quoted(self.name),
+                    self.shape
+                )));
+            }
+            let room = (self.length - self.offset).min(STEP) * number.size();
+            let (part, rest) = bytes.split_at(bytes.len().min(room));
+            self.push_within_line(number, part)?;
+            bytes = rest;
         }
-        let (row, col) = place(self.order, self.line, self.offset);
+        Ok(())
+    }
+
+    fn push_within_line(&mut self, number: Number, bytes: &[u8]) -> Parsed<()> {
+        let (name, order, cols) = (self.name, self.order, self.shape.1);
+        let (line, from) = (self.line, self.offset);
+        let count = bytes.len() / number.size();
         match &mut self.store {
             Store::Vector(values) => {
-                self.budget.take(8)?;
-                values.push(value);
-            }
-            _ if value == 0.0 => {}
-            Store::Sparse { indices, values, .. } => {
-                let value = narrow(self.name, (row, col), value)?;
-                if value != 0.0 {
-                    self.budget.take(8)?;
-                    indices.push(self.offset as u32);
+                self.budget.take(8 * count as u64)?;
+                number.each(bytes, |_, value| {
                     values.push(value);
-                }
+                    Ok(())
+                })?;
+            }
+            Store::Sparse { indices, values, .. } => {
+                let before = values.len();
+                number.each(bytes, |i, value| {
+                    if value != 0.0 {
+                        let value = narrow(name, place(order, line, from + i), value)?;
+                        if value != 0.0 {
+                            indices.push((from + i) as u32);
+                            values.push(value);
+                        }
+                    }
+                    Ok(())
+                })?;
+                self.budget.take(8 * (values.len() - before) as u64)?;
                 if values.len() > self.dense_above {
                     self.spread()?;
                 }
             }
-            Store::Dense(values) => {
-                values[row * self.shape.1 + col] = narrow(self.name, (row, col), value)?;
-            }
+            Store::Dense(values) => number.each(bytes, |i, value| {
+                if value != 0.0 {
+                    let (row, col) = place(order, line, from + i);
+                    values[row * cols + col] = narrow(name, (row, col), value)?;
+                }
+                Ok(())
+            })?,
         }
-        self.offset += 1;
+        self.offset += count;
         if self.offset == self.length {
             self.offset = 0;
             self.line += 1;
@@ -164,8 +193,8 @@ impl<'a> ArrayBuilder<'a> {
         let (rows, cols) = self.shape;
         if self.line < self.lines && self.length > 0 {
             return Err(ParseError::new(format!(
-                "`{}`: {} values, expected {} for its shape {:?}",
-                self.name,
+                "{}: {} values, expected {} for its shape {:?}",
+                quoted(self.name),
                 self.line * self.length + self.offset,
                 self.lines * self.length,
                 self.shape
@@ -207,21 +236,6 @@ impl<'a> ArrayBuilder<'a> {
     }
 }
 
-impl NamedArray {
-    /// An array from all its values in the given order.
-    pub fn from_values(
-        name: &str,
-        shape: (usize, usize),
-        order: Order,
-        values: impl IntoIterator<Item = f64>,
-        budget: &mut Budget,
-    ) -> Parsed<Self> {
-        let mut builder = ArrayBuilder::new(name, shape, order, budget)?;
-        values.into_iter().try_for_each(|v| builder.push(v))?;
-        builder.finish()
-    }
-}
-
 fn dense(rows: usize, cols: usize, values: Vec<f32>) -> Parsed<Matrix> {
     Dense::from_vec(rows, cols, values)
         .map(Matrix::Dense)
@@ -237,7 +251,8 @@ pub(crate) fn size_of_shape(name: &str, (rows, cols): (usize, usize)) -> Parsed<
     match rows.checked_mul(cols) {
         Some(size) if rows.max(cols) < u32::MAX as usize => Ok(size),
         _ => Err(ParseError::new(format!(
-            "`{name}`: a shape of ({rows}, {cols}), expected less than {} in each dimension",
+            "{}: a shape of ({rows}, {cols}), expected less than {} in each dimension",
+            quoted(name),
             u32::MAX
         ))),
     }
@@ -256,14 +271,13 @@ fn place(order: Order, line: usize, offset: usize) -> (usize, usize) {
 
 /// The value in f32; a finite one must stay finite.
 pub(crate) fn narrow(name: &str, (row, col): (usize, usize), value: f64) -> Parsed<f32> {
-    let narrowed = value as f32;
-    if narrowed.is_infinite() && value.is_finite() {
-        return Err(ParseError::new(format!(
-            "`{name}`: {value:e} at row {row}, column {col}, expected at most {:e} in magnitude",
+    to_f32(value).ok_or_else(|| {
+        ParseError::new(format!(
+            "{}: {value:e} at row {row}, column {col}, expected at most {:e} in magnitude",
+            quoted(name),
             f32::MAX
-        )));
-    }
-    Ok(narrowed)
+        ))
+    })
 }
 
 #[cfg(test)]

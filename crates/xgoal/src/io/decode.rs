@@ -25,6 +25,34 @@ pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Text of a file inside a message: escaped, in back quotes and not too long.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
+    format!("`{short}{more}`")
+}
+
+/// An error that begins with the name of the array it is about, once.
+pub(crate) fn about(name: &str, error: ParseError) -> ParseError {
+    let start = format!("{}: ", quoted(name));
+    if error.message.starts_with(&start) {
+        return error;
+    }
+    ParseError { message: start + &error.message, ..error }
+}
+
+/// The nearest f32, unless a finite value would become infinite.
+pub(crate) fn to_f32(value: f64) -> Option<f32> {
+    let narrow = value as f32;
+    (narrow.is_finite() || !value.is_finite()).then_some(narrow)
+}
+
+/// A number without a fraction as an integer.
+pub(crate) fn whole(value: f64) -> Option<i64> {
+    (value.fract() == 0.0).then_some(value as i64)
+}
+
 /// Byte order of the numbers in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Endian {
@@ -45,6 +73,8 @@ pub(crate) enum Kind {
     I64,
     U64,
     F16,
+    /// The upper half of an f32.
+    BF16,
     F32,
     F64,
 }
@@ -54,7 +84,7 @@ impl Kind {
     pub(crate) fn size(self) -> u64 {
         match self {
             Kind::Bool | Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 | Kind::F16 => 2,
+            Kind::I16 | Kind::U16 | Kind::F16 | Kind::BF16 => 2,
             Kind::I32 | Kind::U32 | Kind::F32 => 4,
             Kind::I64 | Kind::U64 | Kind::F64 => 8,
         }
@@ -74,9 +104,63 @@ impl fmt::Display for Kind {
             Kind::I64 => "int64",
             Kind::U64 => "uint64",
             Kind::F16 => "float16",
+            Kind::BF16 => "bfloat16",
             Kind::F32 => "float32",
             Kind::F64 => "float64",
         })
+    }
+}
+
+/// How the numbers of an array are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub(crate) kind: Kind,
+    pub(crate) endian: Endian,
+}
+
+impl Number {
+    /// Bytes of one number.
+    pub(crate) fn size(self) -> usize {
+        self.kind.size() as usize
+    }
+
+    /// Hands on position and value of each whole number in the bytes; integers beyond 2^53 are rounded.
+    ///
+    /// Kind and byte order are looked at once, not once per number.
+    pub(crate) fn each<E>(
+        self,
+        bytes: &[u8],
+        mut f: impl FnMut(usize, f64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        macro_rules! each {
+            ($number:ty, $to:expr) => {{
+                let numbers = bytes.as_chunks::<{ size_of::<$number>() }>().0.iter().enumerate();
+                let mut hand = |(i, v): (usize, $number)| f(i, $to(v));
+                match self.endian {
+                    Endian::Little => numbers
+                        .map(|(i, b)| (i, <$number>::from_le_bytes(*b)))
+                        .try_for_each(&mut hand),
+                    Endian::Big => numbers
+                        .map(|(i, b)| (i, <$number>::from_be_bytes(*b)))
+                        .try_for_each(&mut hand),
+                }
+            }};
+        }
+        match self.kind {
+            Kind::Bool => each!(u8, |v| f64::from(u8::from(v != 0))),
+            Kind::I8 => each!(i8, f64::from),
+            Kind::U8 => each!(u8, f64::from),
+            Kind::I16 => each!(i16, f64::from),
+            Kind::U16 => each!(u16, f64::from),
+            Kind::I32 => each!(i32, f64::from),
+            Kind::U32 => each!(u32, f64::from),
+            Kind::I64 => each!(i64, |v| v as f64),
+            Kind::U64 => each!(u64, |v| v as f64),
+            Kind::F16 => each!(u16, half),
+            Kind::BF16 => each!(u16, |v| f64::from(f32::from_bits(u32::from(v) << 16))),
+            Kind::F32 => each!(f32, f64::from),
+            Kind::F64 => each!(f64, |v| v),
+        }
     }
 }
 
@@ -144,32 +228,19 @@ impl<R: Read> Source<R> {
         io::copy(&mut self.by_ref(), &mut io::sink()).map_err(|e| self.unreadable(&e))
     }
 
-    /// Reads `count` numbers and hands each on as f64; integers beyond 2^53 are rounded.
-    pub(crate) fn values(
+    /// Reads `count` numbers and hands on their bytes, some whole numbers at a time.
+    pub(crate) fn chunks(
         &mut self,
         kind: Kind,
-        endian: Endian,
         count: u64,
         what: &str,
-        mut each: impl FnMut(f64) -> Result<(), ParseError>,
+        mut each: impl FnMut(&[u8]) -> Result<(), ParseError>,
     ) -> Result<(), ParseError> {
         let Some(mut left) = count.checked_mul(kind.size()) else {
             let message = format!("{count} {what} of {kind}, more bytes than can be counted");
             return Err(ParseError::at(self.at, message));
         };
         let mut chunk = vec![0u8; left.min(CHUNK as u64) as usize];
-        macro_rules! each {
-            ($bytes:expr, $number:ty) => {
-                for b in $bytes.chunks_exact(size_of::<$number>()) {
-                    let mut raw = [0; size_of::<$number>()];
-                    raw.copy_from_slice(b);
-                    each(match endian {
-                        Endian::Little => <$number>::from_le_bytes(raw),
-                        Endian::Big => <$number>::from_be_bytes(raw),
-                    } as f64)?;
-                }
-            };
-        }
         while left > 0 {
             let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
             let got = self.fill_some(bytes)?;
@@ -177,29 +248,20 @@ impl<R: Read> Source<R> {
                 return Err(self.cut_short(left - got as u64, what));
             }
             left -= got as u64;
-            match kind {
-                Kind::Bool => bytes.iter().try_for_each(|b| each(f64::from(u8::from(*b != 0))))?,
-                Kind::I8 => each!(bytes, i8),
-                Kind::U8 => each!(bytes, u8),
-                Kind::I16 => each!(bytes, i16),
-                Kind::U16 => each!(bytes, u16),
-                Kind::I32 => each!(bytes, i32),
-                Kind::U32 => each!(bytes, u32),
-                Kind::I64 => each!(bytes, i64),
-                Kind::U64 => each!(bytes, u64),
-                Kind::F16 => {
-                    for b in bytes.chunks_exact(2) {
-                        each(half(match endian {
-                            Endian::Little => u16::from_le_bytes([b[0], b[1]]),
-                            Endian::Big => u16::from_be_bytes([b[0], b[1]]),
-                        }))?;
-                    }
-                }
-                Kind::F32 => each!(bytes, f32),
-                Kind::F64 => each!(bytes, f64),
-            }
+            each(bytes)?;
         }
         Ok(())
+    }
+
+    /// Reads `count` numbers and hands on each.
+    pub(crate) fn values(
+        &mut self,
+        number: Number,
+        count: u64,
+        what: &str,
+        mut each: impl FnMut(f64) -> Result<(), ParseError>,
+    ) -> Result<(), ParseError> {
+        self.chunks(number.kind, count, what, |bytes| number.each(bytes, |_, v| each(v)))
     }
 
     /// The error for bytes that ran out.
@@ -234,7 +296,7 @@ mod tests {
 
     fn read(kind: Kind, endian: Endian, bytes: &[u8], count: u64) -> Result<Vec<f64>, ParseError> {
         let mut values = Vec::new();
-        Source::new(bytes).values(kind, endian, count, "test", |v| {
+        Source::new(bytes).values(Number { kind, endian }, count, "test", |v| {
             values.push(v);
             Ok(())
         })?;
@@ -258,6 +320,23 @@ mod tests {
         }
         assert_eq!(half(0xfc00), f64::NEG_INFINITY);
         assert!(half(0x7e00).is_nan());
+        assert_eq!(read(Kind::BF16, Endian::Little, &[0xc0, 0xbf], 1).unwrap(), [-1.5]);
+    }
+
+    #[test]
+    fn finite_values_do_not_become_infinite() {
+        assert_eq!(to_f32(1.5), Some(1.5));
+        assert_eq!(to_f32(1e39), None);
+        assert_eq!(to_f32(f64::INFINITY), Some(f32::INFINITY));
+        assert!(to_f32(f64::NAN).is_some_and(f32::is_nan));
+    }
+
+    #[test]
+    fn errors_name_their_array_once_and_briefly() {
+        let once = about("a\n", ParseError::at(3, "bad"));
+        assert_eq!(once.to_string(), "`a\\n`: bad (at byte 3)");
+        assert_eq!(about("a\n", once.clone()), once);
+        assert!(about(&"x".repeat(1 << 20), once).message.len() < 200);
     }
 
     #[test]

@@ -4,10 +4,12 @@
 //! arrays ([`arrays`], built under a memory budget by [`build`]), of which [`source`] makes a graph.
 //! Everything written goes through [`atomic`].
 
+mod archive;
 pub mod arrays;
 pub mod atomic;
 pub mod build;
 mod decode;
+mod dtype;
 pub mod embeddings;
 pub mod mat;
 pub mod model;

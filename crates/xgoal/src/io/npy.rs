@@ -12,13 +12,13 @@ use std::path::Path;
 
 use super::arrays::{Array, NamedArray};
 use super::build::{ArrayBuilder, Budget, Order, narrow, size_of_shape};
-use super::decode::{self, Endian, Source};
+use super::decode::{self, Kind, Source, about};
 use crate::error::ParseError;
 use crate::matrix::Dense;
 
 mod header;
 
-use header::{Element, Header};
+use header::Header;
 
 type Parsed<T> = Result<T, ParseError>;
 
@@ -63,46 +63,48 @@ pub fn write_f32(mut writer: impl Write, matrix: &Dense) -> io::Result<()> {
 /// Reads one array up to the end of the reader.
 pub(crate) fn parse<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Parsed<NamedArray> {
     let mut source = Source::new(reader);
-    let header = Header::read(&mut source).map_err(|e| of_array(name, e))?;
+    let header = Header::read(&mut source).map_err(|e| about(name, e))?;
     let array = (|| {
         let shape = header.shape_2d()?;
-        match header.element {
-            Element::Number(kind) => {
-                let count = header.count()?;
-                let mut builder = ArrayBuilder::new(name, shape, header.order, budget)?;
-                source.values(kind, header.endian, count, "values", |v| builder.push(v))?;
-                builder.finish()
-            }
-            Element::Bytes(_) | Element::Text(_) => {
-                if header.shape.len() > 1 {
-                    return Err(ParseError::new(format!(
-                        "strings in a shape of {:?}, expected one dimension",
-                        header.shape
-                    )));
-                }
-                let strings = strings(&mut source, &header, budget)?;
-                Ok(NamedArray { name: name.to_owned(), array: Array::Strings(strings) })
-            }
+        if let Some(number) = header.dtype.number() {
+            let count = header.count()?;
+            let mut builder = ArrayBuilder::new(name, shape, header.order, budget)?;
+            source.chunks(number.kind, count, "values", |bytes| builder.push(number, bytes))?;
+            return builder.finish();
         }
+        if header.shape.len() > 1 {
+            return Err(ParseError::new(format!(
+                "strings in a shape of {:?}, expected one dimension",
+                header.shape
+            )));
+        }
+        let strings = strings(&mut source, &header, budget)?;
+        Ok(NamedArray { name: name.to_owned(), array: Array::Strings(strings) })
     })()
-    .map_err(|e| of_array(name, e))?;
-    ends(&mut source).map_err(|e| of_array(name, e))?;
+    .map_err(|e| about(name, e))?;
+    ends(&mut source).map_err(|e| about(name, e))?;
     Ok(array)
+}
+
+/// Whether the header announces booleans.
+pub(crate) fn holds_bools<R: Read>(reader: R) -> Parsed<bool> {
+    let header = Header::read(&mut Source::new(reader))?;
+    Ok(header.dtype.number().is_some_and(|number| number.kind == Kind::Bool))
 }
 
 fn parse_f32_matrix<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Parsed<Dense> {
     let mut source = Source::new(reader);
     let header = Header::read(&mut source)?;
-    let (Element::Number(kind), [rows, cols]) = (header.element, &header.shape[..]) else {
+    let (Some(number), [rows, cols]) = (header.dtype.number(), &header.shape[..]) else {
         return Err(ParseError::new(format!(
             "{} in a shape of {:?}, expected numbers in rows and columns",
-            header.element, header.shape
+            header.dtype.element, header.shape
         )));
     };
     let (rows, cols) = (*rows, *cols);
     size_of_shape(name, (rows, cols))?;
     let mut values: Vec<f32> = Vec::new();
-    source.values(kind, header.endian, header.count()?, "values", |v| {
+    source.values(number, header.count()?, "values", |v| {
         budget.take(4)?;
         let place = match header.order {
             Order::RowMajor => (values.len() / cols, values.len() % cols),
@@ -129,11 +131,7 @@ fn strings<R: Read>(
     header: &Header,
     budget: &mut Budget,
 ) -> Parsed<Vec<String>> {
-    let size = match header.element {
-        Element::Text(n) => n.saturating_mul(4),
-        Element::Bytes(n) => n,
-        Element::Number(_) => 0,
-    };
+    let size = header.dtype.size();
     if size > LONGEST_STRING {
         return Err(ParseError::new(format!(
             "strings of {size} bytes each, expected at most {LONGEST_STRING}"
@@ -143,26 +141,13 @@ fn strings<R: Read>(
     let mut strings = Vec::new();
     for at in 0..header.count()? {
         source.fill(&mut item, "strings")?;
-        let filled = item.len() - item.iter().rev().take_while(|b| **b == 0).count();
-        let text = match header.element {
-            Element::Text(_) => utf32(&item[..filled.next_multiple_of(4)], header.endian),
-            _ => String::from_utf8(item[..filled].to_vec()).ok(),
-        };
-        let text = text.ok_or_else(|| {
+        let text = header.dtype.text(&item).ok_or_else(|| {
             ParseError::at(source.at(), format!("string {at} is no valid Unicode text"))
         })?;
         budget.take((size_of::<String>() + text.len()) as u64)?;
         strings.push(text);
     }
     Ok(strings)
-}
-
-fn utf32(bytes: &[u8], endian: Endian) -> Option<String> {
-    let code = |b: &[u8]| match endian {
-        Endian::Little => u32::from_le_bytes([b[0], b[1], b[2], b[3]]),
-        Endian::Big => u32::from_be_bytes([b[0], b[1], b[2], b[3]]),
-    };
-    bytes.chunks_exact(4).map(|b| char::from_u32(code(b))).collect()
 }
 
 /// There must be nothing after the data; reading on also makes an archive check its checksum.
@@ -172,13 +157,6 @@ fn ends<R: Read>(source: &mut Source<R>) -> Parsed<()> {
         0 => Ok(()),
         _ => Err(ParseError::at(at, "more bytes than the header announces")),
     }
-}
-
-fn of_array(name: &str, mut error: ParseError) -> ParseError {
-    if !error.message.starts_with('`') {
-        error.message = format!("`{name}`: {}", error.message);
-    }
-    error
 }
 
 #[cfg(test)]

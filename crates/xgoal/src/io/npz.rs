@@ -21,8 +21,8 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::arrays::{Array, NamedArray};
-use super::build::{Budget, SparseIndex};
-use super::{decode, npy};
+use super::build::{Budget, Sparse, SparseIndex};
+use super::{archive, decode, npy};
 use crate::error::ParseError;
 
 type Parsed<T> = Result<T, ParseError>;
@@ -52,8 +52,7 @@ struct Group<'a> {
 }
 
 fn parse<R: Read + Seek>(stem: &str, reader: R, budget: &mut Budget) -> Parsed<Vec<NamedArray>> {
-    let mut archive = ZipArchive::new(reader)
-        .map_err(|e| ParseError::new(format!("not a readable zip archive: {e}")))?;
+    let mut archive = archive::open(reader)?;
     let keys = keys(&archive)?;
     let mut groups: HashMap<&str, Group> = HashMap::new();
     for key in &keys {
@@ -87,8 +86,7 @@ fn parse<R: Read + Seek>(stem: &str, reader: R, budget: &mut Budget) -> Parsed<V
 
 fn keys<R: Read + Seek>(archive: &ZipArchive<R>) -> Parsed<Vec<Key>> {
     let mut keys = Vec::new();
-    for (index, name) in archive.file_names().enumerate() {
-        let name = name.map_err(|e| ParseError::new(format!("unreadable zip archive: {e}")))?;
+    for (index, name) in archive::names(archive)?.into_iter().enumerate() {
         let Some(name) = name.strip_suffix(".npy") else { continue };
         let part = PARTS.iter().find_map(|part| {
             let prefix = name.strip_suffix(part)?;
@@ -105,10 +103,7 @@ fn entry<R: Read + Seek>(
     key: &Key,
     budget: &mut Budget,
 ) -> Parsed<NamedArray> {
-    let file = archive.by_index(key.index).map_err(|e| {
-        ParseError::new(format!("`{}`: unreadable in the zip archive: {e}", key.name))
-    })?;
-    npy::parse(&key.name, file, budget)
+    npy::parse(&key.name, archive::entry(archive, key.index, &key.name)?, budget)
 }
 
 impl Group<'_> {
@@ -170,6 +165,10 @@ impl Group<'_> {
             _ => SparseIndex::Csr { indptr: indices("indptr")?, indices: indices("indices")? },
         };
         let values = numbers("data")?;
+        let logical = match self.find("data") {
+            Some(key) => npy::holds_bools(archive::entry(archive, key.index, &key.name)?)?,
+            None => false,
+        };
         let entries = match &index {
             SparseIndex::Coo { row, .. } => row.len(),
             SparseIndex::Csr { indices, .. } | SparseIndex::Csc { indices, .. } => indices.len(),
@@ -180,7 +179,7 @@ impl Group<'_> {
                 values.len()
             )));
         }
-        NamedArray::from_sparse(name, shape, &index, &values, budget)
+        NamedArray::from_sparse(name, Sparse { shape, index, values, logical }, budget)
     }
 
     /// `csr`, `csc` or `coo`.
@@ -229,7 +228,7 @@ impl Group<'_> {
 
 /// Numbers as indices.
 fn whole(name: &str, part: &str, numbers: &[f64]) -> Parsed<Vec<i64>> {
-    let integer = |v: &f64| if v.fract() == 0.0 { Ok(*v as i64) } else { Err(*v) };
+    let integer = |v: &f64| decode::whole(*v).ok_or(*v);
     numbers.iter().map(integer).collect::<Result<_, _>>().map_err(|v| {
         ParseError::new(format!("`{name}`: {v} in its {part}, expected whole numbers"))
     })

@@ -12,9 +12,10 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use zip::ZipArchive;
-use zip::result::ZipError;
 
-use super::pickle::{self, Budget, Dialect, Object, Strided, narrow, quoted};
+use super::archive;
+use super::decode::{Endian, Number, quoted, to_f32};
+use super::pickle::{self, Dialect, Object, Strided, Work};
 use crate::error::{Error, ParseError, Result};
 
 /// The first bytes of a zip archive.
@@ -70,48 +71,48 @@ pub fn read_state_dict(path: &Path) -> Result<Vec<Tensor>> {
     }
     let file = File::open(path).map_err(|e| Error::io(path, e))?;
     let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
-    let archive = ZipArchive::new(BufReader::new(file)).map_err(|e| damaged(&e, "the archive"));
-    archive
-        .and_then(|archive| Checkpoint::open(archive)?.tensors(length))
+    Checkpoint::open(BufReader::new(file))
+        .and_then(|checkpoint| checkpoint.tensors(length))
         .map_err(|e| e.in_file(path))
 }
 
-fn damaged(error: &ZipError, what: &str) -> ParseError {
-    ParseError::new(format!("{what}: {error}"))
-}
+type Parsed<T> = std::result::Result<T, ParseError>;
 
 struct Checkpoint {
     archive: ZipArchive<BufReader<File>>,
     /// The folder all entries lie in, with its slash.
     prefix: String,
-    big_endian: bool,
+    endian: Endian,
 }
 
 impl Checkpoint {
-    fn open(archive: ZipArchive<BufReader<File>>) -> std::result::Result<Self, ParseError> {
-        let folder = |name: &str| {
+    fn open(file: BufReader<File>) -> Parsed<Self> {
+        let archive = archive::open(file)?;
+        let folder = |name: String| {
             let prefix = name.strip_suffix("data.pkl")?;
             (prefix.is_empty() || prefix.ends_with('/')).then(|| prefix.to_owned())
         };
-        let prefix =
-            archive.file_names().flatten().find_map(|name| folder(&name)).ok_or_else(|| {
-                ParseError::new(
-                    "found a zip archive without data.pkl, expected a PyTorch checkpoint",
-                )
-            })?;
-        let mut checkpoint = Self { archive, prefix, big_endian: false };
+        let prefix = archive::names(&archive)?.into_iter().find_map(folder).ok_or_else(|| {
+            ParseError::new("found a zip archive without data.pkl, expected a PyTorch checkpoint")
+        })?;
+        let mut checkpoint = Self { archive, prefix, endian: Endian::Little };
         let order = format!("{}byteorder", checkpoint.prefix);
-        if checkpoint.archive.index_for_name(&order).is_some() {
-            checkpoint.big_endian = checkpoint.entry("byteorder", 16)?.starts_with(b"big");
+        if checkpoint.archive.index_for_name(&order).is_some()
+            && checkpoint.entry("byteorder", 16)?.starts_with(b"big")
+        {
+            checkpoint.endian = Endian::Big;
         }
         Ok(checkpoint)
     }
 
     /// The bytes of an entry, which may not be longer than `limit`.
-    fn entry(&mut self, name: &str, limit: u64) -> std::result::Result<Vec<u8>, ParseError> {
+    fn entry(&mut self, name: &str, limit: u64) -> Parsed<Vec<u8>> {
         let full = format!("{}{name}", self.prefix);
         let shown = quoted(&full);
-        let entry = self.archive.by_name(&full).map_err(|e| damaged(&e, &shown))?;
+        let number = self.archive.index_for_name(&full).ok_or_else(|| {
+            ParseError::new(format!("{shown}: not in the checkpoint, expected by its pickle"))
+        })?;
+        let entry = archive::entry(&mut self.archive, number, &full)?;
         // The length an archive claims is not trusted: the buffer grows with what is really there.
         let mut bytes = Vec::new();
         entry
@@ -125,10 +126,10 @@ impl Checkpoint {
         Ok(bytes)
     }
 
-    fn tensors(mut self, file_length: u64) -> std::result::Result<Vec<Tensor>, ParseError> {
+    fn tensors(mut self, file_length: u64) -> Parsed<Vec<Tensor>> {
         let program = self.entry("data.pkl", LONGEST_PICKLE)?;
         let (heap, root) = pickle::load(&program, Dialect::Torch)?;
-        let mut budget = pickle::budget(usize::try_from(file_length).unwrap_or(usize::MAX / 8));
+        let mut work = Work::for_file(file_length);
         let mut tensors = Vec::new();
         for (name, value, at) in pickle::entries(&heap, root)? {
             let named = |e: ParseError| ParseError {
@@ -139,27 +140,21 @@ impl Checkpoint {
                 let message = format!("found {}, expected a tensor", heap.describe(value));
                 return Err(named(ParseError::new(message)));
             };
-            let values = self.values(strided, &mut budget, at).map_err(named)?;
+            let values = self.values(strided, &mut work, at).map_err(named)?;
             tensors.push(Tensor { name: name.to_owned(), shape: strided.shape.clone(), values });
         }
         Ok(tensors)
     }
 
-    fn values(
-        &mut self,
-        tensor: &Strided,
-        budget: &mut Budget,
-        at: u64,
-    ) -> std::result::Result<Vec<f32>, ParseError> {
+    fn values(&mut self, tensor: &Strided, work: &mut Work, at: u64) -> Parsed<Vec<f32>> {
         let count = element_count(tensor)?;
         let storage = &tensor.storage;
-        let mut dtype = storage.dtype;
-        dtype.big_endian = self.big_endian;
+        let number = Number { kind: storage.kind, endian: self.endian };
         let bytes = storage
             .length
-            .checked_mul(dtype.size)
+            .checked_mul(number.size())
             .ok_or_else(|| ParseError::new(format!("found {} elements", storage.length)))?;
-        budget.spend(bytes, at)?;
+        work.spend(bytes, at)?;
         let raw = self.entry(&format!("data/{}", storage.key), bytes as u64)?;
         if raw.len() != bytes {
             let (found, key) = (raw.len(), quoted(&storage.key));
@@ -167,8 +162,8 @@ impl Checkpoint {
             return Err(ParseError::new(message));
         }
         let mut stored = Vec::with_capacity(storage.length);
-        dtype.for_each(&raw, |i, v| {
-            stored.push(narrow(v).ok_or_else(|| {
+        number.each(&raw, |i, v| {
+            stored.push(to_f32(v).ok_or_else(|| {
                 let message = format!("element {i}: found {v}, expected a value within f32");
                 ParseError::new(message)
             })?);
@@ -179,7 +174,7 @@ impl Checkpoint {
 }
 
 /// Number of elements; checks that each lies inside the storage.
-fn element_count(tensor: &Strided) -> std::result::Result<usize, ParseError> {
+fn element_count(tensor: &Strided) -> Parsed<usize> {
     let length = tensor.storage.length;
     let outside = || {
         ParseError::new(format!(
@@ -275,8 +270,8 @@ mod tests {
     #[test]
     fn windows_outside_the_storage_are_refused() {
         let count = |offset, shape: &[usize], strides: &[usize]| {
-            let dtype = pickle::storage_dtype("FloatStorage").unwrap();
-            let storage = pickle::Storage { dtype, key: "0".into(), length: 6 };
+            let kind = pickle::storage_kind("FloatStorage").unwrap();
+            let storage = pickle::Storage { kind, key: "0".into(), length: 6 };
             element_count(&Strided {
                 storage,
                 offset,
@@ -337,8 +332,8 @@ mod tests {
     #[test]
     fn damage_behind_a_valid_checksum_never_panics() {
         let file = File::open(fixture("tensors.pt")).unwrap();
-        let archive = ZipArchive::new(BufReader::new(file)).unwrap();
-        let whole = Checkpoint::open(archive).unwrap().entry("data.pkl", 1 << 16).unwrap();
+        let whole =
+            Checkpoint::open(BufReader::new(file)).unwrap().entry("data.pkl", 1 << 16).unwrap();
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (at % 8);

@@ -118,6 +118,18 @@ impl<T: Copy + Default> Csr<T> {
 
     /// The transpose, and for each of its entries the position of that entry in `self`.
     pub fn transpose_with_positions(&self) -> (Self, Vec<u32>) {
+        let mut positions = vec![0u32; self.nnz()];
+        let transpose = self.transpose_and(|slot, at| positions[slot] = at as u32);
+        (transpose, positions)
+    }
+
+    /// The transpose.
+    pub fn transpose(&self) -> Self {
+        self.transpose_and(|_, _| {})
+    }
+
+    /// Counting sort by column; `moved` hears the new and the old position of each entry.
+    fn transpose_and(&self, mut moved: impl FnMut(usize, usize)) -> Self {
         let mut indptr = vec![0usize; self.cols + 1];
         for &c in &self.indices {
             indptr[c as usize + 1] += 1;
@@ -128,22 +140,16 @@ impl<T: Copy + Default> Csr<T> {
         let mut next = indptr.clone();
         let mut indices = vec![0u32; self.nnz()];
         let mut values = vec![T::default(); self.nnz()];
-        let mut positions = vec![0u32; self.nnz()];
         for r in 0..self.rows {
             for at in self.indptr[r]..self.indptr[r + 1] {
                 let slot = &mut next[self.indices[at] as usize];
                 indices[*slot] = r as u32;
                 values[*slot] = self.values[at];
-                positions[*slot] = at as u32;
+                moved(*slot, at);
                 *slot += 1;
             }
         }
-        (Self { rows: self.cols, cols: self.rows, indptr, indices, values }, positions)
-    }
-
-    /// The transpose.
-    pub fn transpose(&self) -> Self {
-        self.transpose_with_positions().0
+        Self { rows: self.cols, cols: self.rows, indptr, indices, values }
     }
 
     /// The same pattern with every value mapped.

@@ -1,13 +1,20 @@
 use super::*;
+use crate::io::decode::{Endian, Kind};
 
 fn build(shape: (usize, usize), order: Order, values: &[f64]) -> Parsed<Array> {
+    let number = Number { kind: Kind::F64, endian: Endian::Little };
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
     let budget = &mut Budget::of(1 << 16);
-    NamedArray::from_values("x", shape, order, values.iter().copied(), budget).map(|a| a.array)
+    let mut builder = ArrayBuilder::new("x", shape, order, budget)?;
+    // Not a divisor of any line, so that pieces and lines end at different places.
+    bytes.chunks(3 * 8).try_for_each(|piece| builder.push(number, piece))?;
+    builder.finish().map(|a| a.array)
 }
 
 fn sparse(shape: (usize, usize), index: SparseIndex, values: &[f64]) -> Parsed<Array> {
     let budget = &mut Budget::of(1 << 16);
-    NamedArray::from_sparse("x", shape, &index, values, budget).map(|a| a.array)
+    let sparse = Sparse { shape, index, values: values.to_vec(), logical: false };
+    NamedArray::from_sparse("x", sparse, budget).map(|a| a.array)
 }
 
 fn triplets(rows: usize, cols: usize, entries: &[(u32, u32, f32)]) -> Array {
@@ -82,6 +89,19 @@ fn sparse_formats_agree_sort_sum_and_drop_zeros() {
     assert_eq!(sparse((3, 3), csc, &[1.0, 4.0, 2.0, 3.0, 9.0]).unwrap(), expected);
     let coo = SparseIndex::Coo { row: vec![2, 0, 0, 0, 1, 1], col: vec![1, 2, 0, 2, 1, 1] };
     assert_eq!(sparse((3, 3), coo, &[4.0, 2.0, 1.0, 3.0, 8.0, -8.0]).unwrap(), expected);
+}
+
+#[test]
+fn sums_are_narrowed_last_and_bools_stay_bools() {
+    let index = || SparseIndex::Coo { row: vec![1, 1, 1, 0], col: vec![1, 0, 1, 1] };
+    // Neither term fits f32, their sum does.
+    let summed = sparse((2, 2), index(), &[1e39, 2.0, -1e39 + 1e30, 1e-300]).unwrap();
+    let Array::Matrix(Matrix::Sparse(summed)) = summed else { panic!("a layer was expected") };
+    assert_eq!((summed.indptr(), summed.indices()), (&[0, 0, 2][..], &[0, 1][..]));
+    assert!((summed.values()[1] / 1e30 - 1.0).abs() < 1e-6);
+    let logical = Sparse { shape: (2, 2), index: index(), values: vec![1.0; 4], logical: true };
+    let logical = NamedArray::from_sparse("x", logical, &mut Budget::of(1 << 16)).unwrap().array;
+    assert_eq!(logical, triplets(2, 2, &[(0, 1, 1.0), (1, 0, 1.0), (1, 1, 1.0)]));
 }
 
 #[test]

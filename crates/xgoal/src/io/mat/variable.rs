@@ -5,8 +5,8 @@ use std::io::Read;
 use super::{Parsed, word};
 use crate::error::ParseError;
 use crate::io::arrays::{Array, NamedArray};
-use crate::io::build::{ArrayBuilder, Budget, Order, SparseIndex};
-use crate::io::decode::{Endian, Kind, Source};
+use crate::io::build::{ArrayBuilder, Budget, Order, Sparse, SparseIndex};
+use crate::io::decode::{Endian, Kind, Number, Source, about};
 
 pub(super) const MI_UTF8: u32 = 16;
 const MI_UTF16: u32 = 17;
@@ -55,13 +55,9 @@ impl<'a, R: Read> Variable<'a, R> {
             let dimensions = self.integers("dimensions", MOST_DIMENSIONS, budget)?;
             let name = self.name()?;
             if !name.is_empty() {
-                array =
-                    self.values(&name, class, flags, &dimensions, budget).map_err(|mut e| {
-                        if !e.message.starts_with('`') {
-                            e.message = format!("`{name}`: {}", e.message);
-                        }
-                        e
-                    })?;
+                array = self
+                    .values(&name, class, flags, &dimensions, budget)
+                    .map_err(|e| about(&name, e))?;
             }
         }
         self.source.skip(self.end - self.source.at(), "a variable")?;
@@ -116,7 +112,8 @@ impl<'a, R: Read> Variable<'a, R> {
             ));
         }
         let mut builder = ArrayBuilder::new(name, shape, Order::ColumnMajor, budget)?;
-        self.source.values(kind, self.endian, count, "values", |v| builder.push(v))?;
+        let number = Number { kind, endian: self.endian };
+        self.source.chunks(kind, count, "values", |bytes| builder.push(number, bytes))?;
         builder.finish().map(Some)
     }
 
@@ -135,7 +132,7 @@ impl<'a, R: Read> Variable<'a, R> {
             Ok(())
         })?;
         let index = SparseIndex::Csc { indptr, indices };
-        NamedArray::from_sparse(name, shape, &index, &values, budget)
+        NamedArray::from_sparse(name, Sparse { shape, index, values, logical: false }, budget)
     }
 
     /// One string per row, without the blanks MATLAB fills rows with; `None` if the rows cannot be told apart.
@@ -146,8 +143,8 @@ impl<'a, R: Read> Variable<'a, R> {
         budget.take(tag.bytes.saturating_mul(32))?;
         let text: Vec<char> = if tag.kind == MI_UTF8 {
             let mut bytes = Vec::new();
-            self.source.values(Kind::U8, self.endian, tag.bytes, "text", |b| {
-                bytes.push(b as u8);
+            self.source.chunks(Kind::U8, tag.bytes, "text", |chunk| {
+                bytes.extend_from_slice(chunk);
                 Ok(())
             })?;
             String::from_utf8_lossy(&bytes).chars().collect()
@@ -157,7 +154,8 @@ impl<'a, R: Read> Variable<'a, R> {
                 kind => kind,
             };
             let mut units = Vec::new();
-            self.source.values(kind, self.endian, tag.bytes / kind.size(), "text", |u| {
+            let number = Number { kind, endian: self.endian };
+            self.source.values(number, tag.bytes / kind.size(), "text", |u| {
                 units.push(u as u16);
                 Ok(())
             })?;
@@ -210,7 +208,7 @@ impl<'a, R: Read> Variable<'a, R> {
         if count > most || tag.bytes % kind.size() != 0 {
             return Err(ParseError::at(at, format!("{} bytes of {kind} for {what}", tag.bytes)));
         }
-        self.source.values(kind, self.endian, count, what, each)?;
+        self.source.values(Number { kind, endian: self.endian }, count, what, each)?;
         self.source.skip(tag.padding, what)
     }
 

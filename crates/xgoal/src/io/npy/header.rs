@@ -1,11 +1,11 @@
 //! The header of a `.npy` file: magic, version, and a Python dictionary as text.
 
-use std::fmt;
 use std::io::Read;
 
 use crate::error::ParseError;
 use crate::io::build::Order;
-use crate::io::decode::{Endian, Kind, Source};
+use crate::io::decode::Source;
+use crate::io::dtype::{Dtype, Element};
 
 type Parsed<T> = Result<T, ParseError>;
 
@@ -15,29 +15,9 @@ const LONGEST: u32 = 1 << 16;
 /// What the data after the header are.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Header {
-    pub(super) element: Element,
-    pub(super) endian: Endian,
+    pub(super) dtype: Dtype,
     pub(super) order: Order,
     pub(super) shape: Vec<usize>,
-}
-
-/// What one element is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Element {
-    Number(Kind),
-    /// Bytes per string.
-    Bytes(usize),
-    /// UTF-32 characters per string.
-    Text(usize),
-}
-
-impl fmt::Display for Element {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Element::Number(kind) => kind.fmt(f),
-            Element::Bytes(_) | Element::Text(_) => f.write_str("strings"),
-        }
-    }
 }
 
 impl Header {
@@ -120,7 +100,7 @@ impl Literal<'_> {
                         self.error("an array of records, expected plain numbers or strings")
                     );
                 }
-                "descr" => descr = Some(element(&self.string()?)?),
+                "descr" => descr = Some(dtype(&self.string()?)?),
                 "fortran_order" => order = Some(self.boolean()?),
                 "shape" => shape = Some(self.tuple()?),
                 _ => return Err(self.error(&format!("an unknown key `{key}`"))),
@@ -131,10 +111,10 @@ impl Literal<'_> {
             }
         }
         let missing = |key: &str| ParseError::new(format!("no `{key}`"));
-        let (element, endian) = descr.ok_or_else(|| missing("descr"))?;
+        let dtype = descr.ok_or_else(|| missing("descr"))?;
         let by_columns = order.ok_or_else(|| missing("fortran_order"))?;
         let order = if by_columns { Order::ColumnMajor } else { Order::RowMajor };
-        Ok(Header { element, endian, order, shape: shape.ok_or_else(|| missing("shape"))? })
+        Ok(Header { dtype, order, shape: shape.ok_or_else(|| missing("shape"))? })
     }
 
     fn string(&mut self) -> Parsed<String> {
@@ -213,41 +193,12 @@ impl Literal<'_> {
     }
 }
 
-/// What a type string such as `<f4` means.
-fn element(descr: &str) -> Parsed<(Element, Endian)> {
-    let refuse = |what: &str| {
-        let expected = "expected booleans, integers, floats or strings";
-        Err(ParseError::new(format!("type `{descr}`{what}, {expected}")))
-    };
-    let (endian, code) = match descr.as_bytes() {
-        [b'>', ..] => (Endian::Big, &descr[1..]),
-        [b'<' | b'|' | b'=', ..] => (Endian::Little, &descr[1..]),
-        _ => (Endian::Little, descr),
-    };
-    let number = match code {
-        "b1" | "?" => Kind::Bool,
-        "i1" => Kind::I8,
-        "u1" => Kind::U8,
-        "i2" => Kind::I16,
-        "u2" => Kind::U16,
-        "i4" => Kind::I32,
-        "u4" => Kind::U32,
-        "i8" => Kind::I64,
-        "u8" => Kind::U64,
-        "f2" => Kind::F16,
-        "f4" => Kind::F32,
-        "f8" => Kind::F64,
-        _ => {
-            let length = code.get(1..).and_then(|n| n.parse().ok());
-            return match (code.as_bytes().first(), length) {
-                (Some(b'S' | b'a'), Some(n)) => Ok((Element::Bytes(n), endian)),
-                (Some(b'U'), Some(n)) => Ok((Element::Text(n), endian)),
-                (Some(b'O'), _) => refuse(" (pickled Python objects)"),
-                (Some(b'c'), _) => refuse(" (complex numbers)"),
-                (Some(b'M' | b'm'), _) => refuse(" (dates)"),
-                _ => refuse(""),
-            };
+/// A type whose elements lie in the file.
+fn dtype(descr: &str) -> Parsed<Dtype> {
+    match Dtype::parse(descr)? {
+        Dtype { element: Element::Object, .. } => {
+            Err(Dtype::refused(descr, " (pickled Python objects)"))
         }
-    };
-    Ok((Element::Number(number), endian))
+        dtype => Ok(dtype),
+    }
 }

@@ -99,6 +99,24 @@ fn a_bare_matrix_is_named_after_the_file() {
 }
 
 #[test]
+fn numbers_at_one_place_are_summed_and_bools_stay_bools() {
+    let value = |data| {
+        let files = [
+            ("A.data.npy", data),
+            ("A.row.npy", list(&[1, 1])),
+            ("A.col.npy", list(&[0, 0])),
+            ("A.shape.npy", list(&[2, 2])),
+        ];
+        match &read(&files).unwrap()[0].array {
+            Array::Matrix(Matrix::Sparse(layer)) => layer.values().to_vec(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(value(list(&[1, 1])), [2.0]);
+    assert_eq!(value(array("|b1", "(2,)", &[1, 1])), [1.0]);
+}
+
+#[test]
 fn errors_name_what_is_missing() {
     let lone = refused(&[("PAP_indices.npy", list(&[1]))]);
     assert!(lone.contains("`PAP_indices` belong"), "{lone}");

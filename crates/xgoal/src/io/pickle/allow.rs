@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 
 use super::machine::Machine;
-use super::numpy::{self, Dtype};
+use super::numpy;
 use super::scipy::Format;
 use super::tensor;
-use super::value::{Object, Parsed, Value, quoted};
+use super::value::{Object, Parsed, Value};
 use crate::error::ParseError;
+use crate::io::decode::{Kind, quoted};
+use crate::io::dtype::Dtype;
 
 /// Which kind of file is read, and with it which names are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub(crate) enum Global {
     Sparse(Format),
     RebuildTensor,
     RebuildParameter,
-    Storage(Dtype),
+    Storage(Kind),
 }
 
 impl Global {
@@ -85,7 +87,7 @@ impl Global {
         match (module, name) {
             ("torch._utils", "_rebuild_tensor_v2") => Some(Self::RebuildTensor),
             ("torch._utils", "_rebuild_parameter") => Some(Self::RebuildParameter),
-            ("torch", storage) => tensor::storage_dtype(storage).map(Self::Storage),
+            ("torch", storage) => tensor::storage_kind(storage).map(Self::Storage),
             _ => None,
         }
     }
@@ -128,7 +130,7 @@ pub(super) fn call(m: &mut Machine<'_>, callable: Value, args: Value, at: u64) -
             let Some(name) = m.heap.name(*name) else {
                 return Err(wrong(m, at, "the dtype", *name, "its name"));
             };
-            Object::Dtype(Dtype::parse(name, at)?)
+            Object::Dtype(numpy::dtype(name, at)?)
         }
         (Global::Scalar, [dtype, bytes]) => return numpy::scalar(m, *dtype, *bytes, at),
         (
@@ -180,8 +182,7 @@ pub(super) fn build(m: &mut Machine<'_>, target: Value, state: Value, at: u64) -
     let object = match m.heap.get(target) {
         Some(Object::Array(_)) => Object::Array(Some(numpy::array_from_state(m, state, at)?)),
         Some(Object::Dtype(dtype)) => {
-            let dtype = *dtype;
-            Object::Dtype(dtype.with_state(m, state, at)?)
+            Object::Dtype(Dtype { endian: numpy::byte_order(m, state, at)?, ..*dtype })
         }
         Some(Object::Sparse(format, _)) => {
             let format = *format;
@@ -207,7 +208,7 @@ fn pairs(m: &mut Machine<'_>, list: Value, at: u64) -> Parsed<Vec<(Value, Value)
     let Some(items) = m.heap.sequence(list) else {
         return Err(wrong(m, at, "an OrderedDict of", list, "a list of pairs"));
     };
-    m.budget.spend(items.len(), at)?;
+    m.work.spend(items.len(), at)?;
     items
         .iter()
         .map(|item| match m.heap.sequence(*item) {

@@ -8,9 +8,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::allow::{self, Dialect, Global, wrong};
+use super::cursor::Cursor;
 use super::tensor;
-use super::value::{Budget, Heap, Object, Parsed, Value, quoted};
+use super::value::{Heap, Object, Parsed, Value, Work};
 use crate::error::ParseError;
+use crate::io::decode::quoted;
 
 /// Stack slots, memo entries and objects one pickle may make: about 1 GB at worst.
 const MOST_VALUES: u64 = 1 << 26;
@@ -20,8 +22,7 @@ const OBJECT: usize = 4;
 const SCATTERED: usize = 4;
 
 pub(super) struct Machine<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    code: Cursor<'a>,
     dialect: Dialect,
     stack: Vec<Value>,
     marks: Vec<usize>,
@@ -30,25 +31,24 @@ pub(super) struct Machine<'a> {
     /// Entries a file numbers in another way; an index is a key here, never a size.
     scattered: HashMap<u32, Value>,
     pub(super) heap: Heap<'a>,
-    pub(super) budget: Budget,
+    pub(super) work: Work,
 }
 
 /// Runs the program to its end; gives all objects and the one that is the result.
 pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> {
     let mut machine = Machine {
-        bytes,
-        at: 0,
+        code: Cursor::new(bytes),
         dialect,
         stack: Vec::new(),
         marks: Vec::new(),
         memo: Vec::new(),
         scattered: HashMap::new(),
         heap: Heap::default(),
-        budget: Budget::new(MOST_VALUES),
+        work: Work::new(MOST_VALUES),
     };
     loop {
-        let at = machine.at as u64;
-        let opcode = machine.byte()?;
+        let at = machine.code.at();
+        let opcode = machine.code.byte()?;
         if opcode == b'.' {
             let result = machine.pop(at)?;
             return Ok((machine.heap, result));
@@ -66,20 +66,24 @@ impl<'a> Machine<'a> {
             b'N' => self.push(Value::None, at),
             0x88 => self.push(Value::Bool(true), at),
             0x89 => self.push(Value::Bool(false), at),
-            b'K' => self.byte().and_then(|v| self.push(Value::Int(v.into()), at)),
-            b'M' => self.number(u16::from_le_bytes).and_then(|v| self.push_int(v, at)),
-            b'J' => self.number(i32::from_le_bytes).and_then(|v| self.push_int(v, at)),
-            b'G' => self.number(f64::from_be_bytes).and_then(|v| self.push(Value::Float(v), at)),
-            0x8a => self.byte().and_then(|n| self.long(n.into(), at)),
-            0x8b => self.number(u32::from_le_bytes).and_then(|n| self.long(n.into(), at)),
+            b'K' => self.code.byte().and_then(|v| self.push(Value::Int(v.into()), at)),
+            b'M' => self.code.number(u16::from_le_bytes).and_then(|v| self.push_int(v, at)),
+            b'J' => self.code.number(i32::from_le_bytes).and_then(|v| self.push_int(v, at)),
+            b'G' => {
+                self.code.number(f64::from_be_bytes).and_then(|v| self.push(Value::Float(v), at))
+            }
+            0x8a => self.code.byte().and_then(|n| self.long(n.into(), at)),
+            0x8b => self.code.number(u32::from_le_bytes).and_then(|n| self.long(n.into(), at)),
             b'I' | b'L' | b'F' => self.text_number(opcode, at),
 
-            0x8c => self.byte().and_then(|n| self.text(n.into(), at)),
-            b'X' => self.number(u32::from_le_bytes).and_then(|n| self.text(n.into(), at)),
-            0x8d => self.number(u64::from_le_bytes).and_then(|n| self.text(n, at)),
-            b'C' | b'U' => self.byte().and_then(|n| self.binary(n.into(), at)),
-            b'B' | b'T' => self.number(u32::from_le_bytes).and_then(|n| self.binary(n.into(), at)),
-            0x8e | 0x96 => self.number(u64::from_le_bytes).and_then(|n| self.binary(n, at)),
+            0x8c => self.code.byte().and_then(|n| self.text(n.into(), at)),
+            b'X' => self.code.number(u32::from_le_bytes).and_then(|n| self.text(n.into(), at)),
+            0x8d => self.code.number(u64::from_le_bytes).and_then(|n| self.text(n, at)),
+            b'C' | b'U' => self.code.byte().and_then(|n| self.binary(n.into(), at)),
+            b'B' | b'T' => {
+                self.code.number(u32::from_le_bytes).and_then(|n| self.binary(n.into(), at))
+            }
+            0x8e | 0x96 => self.code.number(u64::from_le_bytes).and_then(|n| self.binary(n, at)),
             b'S' | b'V' => self.quoted_line(opcode, at),
 
             b'(' => self.mark(at),
@@ -110,11 +114,11 @@ impl<'a> Machine<'a> {
             }
             b'u' => self.pop_mark(at).and_then(|v| self.set_items(v, at)),
 
-            b'q' => self.byte().and_then(|n| self.put(n.into(), at)),
-            b'r' => self.number(u32::from_le_bytes).and_then(|n| self.put(n, at)),
+            b'q' => self.code.byte().and_then(|n| self.put(n.into(), at)),
+            b'r' => self.code.number(u32::from_le_bytes).and_then(|n| self.put(n, at)),
             0x94 => self.put((self.memo.len() + self.scattered.len()) as u32, at),
-            b'h' => self.byte().and_then(|n| self.get(n.into(), at)),
-            b'j' => self.number(u32::from_le_bytes).and_then(|n| self.get(n, at)),
+            b'h' => self.code.byte().and_then(|n| self.get(n.into(), at)),
+            b'j' => self.code.number(u32::from_le_bytes).and_then(|n| self.get(n, at)),
             b'p' => self.index_line(at).and_then(|n| self.put(n, at)),
             b'g' => self.index_line(at).and_then(|n| self.get(n, at)),
 
@@ -149,7 +153,7 @@ impl<'a> Machine<'a> {
     }
 
     fn protocol(&mut self, at: u64) -> Parsed<()> {
-        match self.byte()? {
+        match self.code.byte()? {
             0..=5 => Ok(()),
             other => Err(ParseError::at(
                 at,
@@ -159,57 +163,12 @@ impl<'a> Machine<'a> {
     }
 
     fn frame(&mut self, at: u64) -> Parsed<()> {
-        let length = self.number(u64::from_le_bytes)?;
-        self.claim(length, at).map(drop)
-    }
-
-    fn claim(&self, length: u64, at: u64) -> Parsed<usize> {
-        let left = self.bytes.len() - self.at;
-        usize::try_from(length).ok().filter(|n| *n <= left).ok_or_else(|| {
-            ParseError::at(
-                at,
-                format!("found {left} bytes up to the end of the file, expected {length}"),
-            )
-        })
-    }
-
-    fn take(&mut self, length: u64, at: u64) -> Parsed<&'a [u8]> {
-        let length = self.claim(length, at)?;
-        let taken = &self.bytes[self.at..self.at + length];
-        self.at += length;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Parsed<u8> {
-        let at = self.at as u64;
-        let byte = self.bytes.get(self.at).copied().ok_or_else(|| {
-            ParseError::at(at, "found the end of the file, expected more of the pickle")
-        })?;
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn number<const N: usize, T>(&mut self, decode: fn([u8; N]) -> T) -> Parsed<T> {
-        let at = self.at as u64;
-        let mut array = [0; N];
-        array.copy_from_slice(self.take(N as u64, at)?);
-        Ok(decode(array))
-    }
-
-    /// A line without its end, as the text opcodes carry.
-    fn line(&mut self, at: u64) -> Parsed<&'a str> {
-        let rest = &self.bytes[self.at..];
-        let text = rest
-            .iter()
-            .position(|b| *b == b'\n')
-            .and_then(|end| std::str::from_utf8(&rest[..end]).ok())
-            .ok_or_else(|| ParseError::at(at, "expected a line of text after the opcode"))?;
-        self.at += text.len() + 1;
-        Ok(text)
+        let length = self.code.number(u64::from_le_bytes)?;
+        self.code.claim(length, at).map(drop)
     }
 
     fn push(&mut self, value: Value, at: u64) -> Parsed<()> {
-        self.budget.spend(1, at)?;
+        self.work.spend(1, at)?;
         self.stack.push(value);
         Ok(())
     }
@@ -225,7 +184,7 @@ impl<'a> Machine<'a> {
 
     /// Puts an object on the heap.
     pub(super) fn add(&mut self, object: Object<'a>, at: u64) -> Parsed<Value> {
-        self.budget.spend(OBJECT, at)?;
+        self.work.spend(OBJECT, at)?;
         Ok(self.heap.add(at, object))
     }
 
@@ -247,7 +206,7 @@ impl<'a> Machine<'a> {
     }
 
     fn mark(&mut self, at: u64) -> Parsed<()> {
-        self.budget.spend(1, at)?;
+        self.work.spend(1, at)?;
         self.marks.push(self.stack.len());
         Ok(())
     }
@@ -309,11 +268,11 @@ impl<'a> Machine<'a> {
         if let Some(entry) = self.memo.get_mut(place) {
             *entry = value;
         } else if place == self.memo.len() {
-            self.budget.spend(1, at)?;
+            self.work.spend(1, at)?;
             self.scattered.remove(&index);
             self.memo.push(value);
         } else {
-            self.budget.spend(SCATTERED, at)?;
+            self.work.spend(SCATTERED, at)?;
             self.scattered.insert(index, value);
         }
         Ok(())
@@ -328,21 +287,21 @@ impl<'a> Machine<'a> {
     }
 
     fn text(&mut self, length: u64, at: u64) -> Parsed<()> {
-        let bytes = self.take(length, at)?;
+        let bytes = self.code.take(length, at)?;
         let text = std::str::from_utf8(bytes)
             .map_err(|e| ParseError::at(at, format!("expected UTF-8 text, found {e}")))?;
         self.push_new(Object::Text(Cow::Borrowed(text)), at)
     }
 
     fn binary(&mut self, length: u64, at: u64) -> Parsed<()> {
-        let bytes = self.take(length, at)?;
+        let bytes = self.code.take(length, at)?;
         // Errors about an array's elements count from the first byte of its payload.
-        let start = (self.at - bytes.len()) as u64;
+        let start = self.code.at() - bytes.len() as u64;
         self.push_new(Object::Bytes(bytes), start)
     }
 
     fn long(&mut self, length: u64, at: u64) -> Parsed<()> {
-        let bytes = self.take(length, at)?;
+        let bytes = self.code.take(length, at)?;
         if bytes.len() > 8 {
             return self.push_new(Object::BigInt, at);
         }
@@ -353,7 +312,7 @@ impl<'a> Machine<'a> {
     }
 
     fn text_number(&mut self, opcode: u8, at: u64) -> Parsed<()> {
-        let line = self.line(at)?;
+        let line = self.code.line(at)?;
         let value = match (opcode, line) {
             (b'I', "00") => Some(Value::Bool(false)),
             (b'I', "01") => Some(Value::Bool(true)),
@@ -367,7 +326,7 @@ impl<'a> Machine<'a> {
     }
 
     fn quoted_line(&mut self, opcode: u8, at: u64) -> Parsed<()> {
-        let line = self.line(at)?;
+        let line = self.code.line(at)?;
         let text = match opcode {
             b'S' => ['\'', '"'].iter().find_map(|q| line.strip_prefix(*q)?.strip_suffix(*q)),
             _ => Some(line),
@@ -379,14 +338,14 @@ impl<'a> Machine<'a> {
     }
 
     fn index_line(&mut self, at: u64) -> Parsed<u32> {
-        let line = self.line(at)?;
+        let line = self.code.line(at)?;
         line.parse()
             .map_err(|_| ParseError::at(at, format!("found {}, expected an index", quoted(line))))
     }
 
     fn global_lines(&mut self, at: u64) -> Parsed<Global> {
-        let module = self.line(at)?;
-        let name = self.line(at)?;
+        let module = self.code.line(at)?;
+        let name = self.code.line(at)?;
         Global::find(module, name, self.dialect, at)
     }
 

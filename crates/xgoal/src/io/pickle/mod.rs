@@ -5,7 +5,7 @@
 //! ends the reading with that name in the error.
 
 mod allow;
-mod dtype;
+mod cursor;
 mod machine;
 mod numpy;
 mod scipy;
@@ -18,14 +18,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 pub(crate) use allow::Dialect;
-pub(crate) use dtype::narrow;
 pub(crate) use machine::load;
 pub(crate) use tensor::Strided;
 #[cfg(test)]
-pub(crate) use tensor::{Storage, storage_dtype};
-pub(crate) use value::{Budget, Heap, Object, Value, quoted};
+pub(crate) use tensor::{Storage, storage_kind};
+pub(crate) use value::{Heap, Object, Value, Work};
 
 use super::arrays::{Array, NamedArray};
+use super::build::Budget;
+use super::decode::about;
 use crate::error::{Error, ParseError, Result};
 use value::Parsed;
 
@@ -56,22 +57,13 @@ fn parse(bytes: &[u8]) -> Parsed<Vec<NamedArray>> {
         ));
     }
     let (heap, root) = load(bytes, Dialect::Data)?;
-    let mut budget = budget(bytes.len());
+    let length = bytes.len() as u64;
+    let (work, memory) = (Work::for_file(length), Budget::for_file(length));
+    let mut conversion = Conversion { heap: &heap, work, memory };
     entries(&heap, root)?
         .into_iter()
-        .map(|(name, value, at)| {
-            let array = convert(&heap, &mut budget, value, at).map_err(|e| ParseError {
-                message: format!("array {}: {}", quoted(name), e.message),
-                ..e
-            })?;
-            Ok(NamedArray { name: name.to_owned(), array })
-        })
+        .map(|(name, value, at)| conversion.array(name, value, at).map_err(|e| about(name, e)))
         .collect()
-}
-
-/// What arrays may cost: each byte a few times over, and generous room for small files.
-pub(crate) fn budget(file_length: usize) -> Budget {
-    Budget::new((1 << 24) + 4 * file_length as u64)
 }
 
 /// The entries of a dict with string keys, as (key, value, byte); of equal keys the last counts.
@@ -98,34 +90,6 @@ pub(crate) fn entries<'h>(heap: &'h Heap<'_>, root: Value) -> Parsed<Vec<(&'h st
     Ok(out)
 }
 
-fn convert(heap: &Heap<'_>, budget: &mut Budget, value: Value, at: u64) -> Parsed<Array> {
-    match heap.get(value) {
-        Some(Object::Array(Some(array))) => match array.objects(heap) {
-            Some(items) => list(heap, budget, items, at),
-            None => array.view(heap, budget)?.into_array(),
-        },
-        Some(Object::Sparse(format, Some(state))) => {
-            scipy::convert(heap, budget, *format, *state, at)
-        }
-        Some(Object::List(items) | Object::Tuple(items)) => list(heap, budget, items, at),
-        Some(Object::Text(text)) => {
-            budget.spend(text.len(), at)?;
-            Ok(Array::Strings(vec![text.clone().into_owned()]))
-        }
-        _ if number(value).is_some() => list(heap, budget, &[value], at).map(|array| match array {
-            Array::Vector { values, .. } => Array::Vector { values, shape: (1, 1) },
-            other => other,
-        }),
-        _ => Err(ParseError::at(
-            at,
-            format!(
-                "found {}, expected an array, a sparse matrix or a list of numbers or strings",
-                heap.describe(value)
-            ),
-        )),
-    }
-}
-
 fn number(value: Value) -> Option<f64> {
     match value {
         Value::Bool(b) => Some(f64::from(u8::from(b))),
@@ -135,25 +99,65 @@ fn number(value: Value) -> Option<f64> {
     }
 }
 
-/// A list that is all numbers or all strings.
-fn list(heap: &Heap<'_>, budget: &mut Budget, items: &[Value], at: u64) -> Parsed<Array> {
-    budget.spend(items.len(), at)?;
-    let wrong = |i: usize, expected: &str| {
-        let message = format!("item {i}: found {}, expected {expected}", heap.describe(items[i]));
-        ParseError::at(heap.at(items[i], at), message)
-    };
-    if items.first().is_some_and(|first| heap.text(*first).is_some()) {
-        let strings = items.iter().enumerate().map(|(i, item)| {
-            let text = heap.text(*item).ok_or_else(|| wrong(i, "a string"))?;
-            budget.spend(text.len(), at)?;
-            Ok(text.to_owned())
-        });
-        return strings.collect::<Parsed<_>>().map(Array::Strings);
+/// Objects become arrays, within bounds of work and memory.
+struct Conversion<'h, 'a> {
+    heap: &'h Heap<'a>,
+    work: Work,
+    memory: Budget,
+}
+
+impl Conversion<'_, '_> {
+    fn array(&mut self, name: &str, value: Value, at: u64) -> Parsed<NamedArray> {
+        let array = match self.heap.get(value) {
+            Some(Object::Array(Some(array))) => match array.objects(self.heap) {
+                Some(items) => self.list(items, at)?,
+                None => {
+                    let view = array.view(self.heap, &mut self.work)?;
+                    return view.into_array(name, &mut self.memory);
+                }
+            },
+            Some(Object::Sparse(format, Some(state))) => {
+                return scipy::convert(self, name, *format, *state, at);
+            }
+            Some(Object::List(items) | Object::Tuple(items)) => self.list(items, at)?,
+            Some(Object::Text(text)) => {
+                self.work.spend(text.len(), at)?;
+                Array::Strings(vec![text.clone().into_owned()])
+            }
+            _ => match number(value) {
+                Some(value) => Array::Vector { values: vec![value], shape: (1, 1) },
+                None => {
+                    let found = self.heap.describe(value);
+                    let expected = "an array, a sparse matrix or a list of numbers or strings";
+                    return Err(ParseError::at(at, format!("found {found}, expected {expected}")));
+                }
+            },
+        };
+        Ok(NamedArray { name: name.to_owned(), array })
     }
-    let numbers = items.iter().enumerate();
-    let values: Vec<f64> = numbers
-        .map(|(i, item)| number(*item).ok_or_else(|| wrong(i, "a number")))
-        .collect::<Parsed<_>>()?;
-    let shape = (values.len(), 1);
-    Ok(Array::Vector { values, shape })
+
+    /// A list that is all numbers or all strings.
+    fn list(&mut self, items: &[Value], at: u64) -> Parsed<Array> {
+        let (heap, work) = (self.heap, &mut self.work);
+        work.spend(items.len(), at)?;
+        let wrong = |i: usize, expected: &str| {
+            let found = heap.describe(items[i]);
+            let message = format!("item {i}: found {found}, expected {expected}");
+            ParseError::at(heap.at(items[i], at), message)
+        };
+        if items.first().is_some_and(|first| heap.text(*first).is_some()) {
+            let strings = items.iter().enumerate().map(|(i, item)| {
+                let text = heap.text(*item).ok_or_else(|| wrong(i, "a string"))?;
+                work.spend(text.len(), at)?;
+                Ok(text.to_owned())
+            });
+            return strings.collect::<Parsed<_>>().map(Array::Strings);
+        }
+        let numbers = items.iter().enumerate();
+        let values: Vec<f64> = numbers
+            .map(|(i, item)| number(*item).ok_or_else(|| wrong(i, "a number")))
+            .collect::<Parsed<_>>()?;
+        let shape = (values.len(), 1);
+        Ok(Array::Vector { values, shape })
+    }
 }

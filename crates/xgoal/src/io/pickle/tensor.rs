@@ -1,15 +1,15 @@
 //! PyTorch tensors: a window with strides onto a storage that lies outside the pickle.
 
 use super::allow::{Global, wrong};
-use super::dtype::{Dtype, Kind};
 use super::machine::Machine;
 use super::numpy::dimensions;
 use super::value::{Object, Parsed, Value};
+use crate::io::decode::Kind;
 
 /// A run of numbers in a file of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Storage {
-    pub(crate) dtype: Dtype,
+    pub(crate) kind: Kind,
     pub(crate) key: String,
     pub(crate) length: usize,
 }
@@ -24,23 +24,22 @@ pub(crate) struct Strided {
 }
 
 /// The element type of `torch.FloatStorage` and its siblings.
-pub(crate) fn storage_dtype(class: &str) -> Option<Dtype> {
-    let (kind, size) = match class {
-        "FloatStorage" => (Kind::Float, 4),
-        "DoubleStorage" => (Kind::Float, 8),
-        "HalfStorage" => (Kind::Float, 2),
-        "BFloat16Storage" => (Kind::BrainFloat, 2),
-        "LongStorage" => (Kind::Int, 8),
-        "IntStorage" => (Kind::Int, 4),
+pub(crate) fn storage_kind(class: &str) -> Option<Kind> {
+    Some(match class {
+        "FloatStorage" => Kind::F32,
+        "DoubleStorage" => Kind::F64,
+        "HalfStorage" => Kind::F16,
+        "BFloat16Storage" => Kind::BF16,
+        "LongStorage" => Kind::I64,
+        "IntStorage" => Kind::I32,
         _ => return None,
-    };
-    Some(Dtype::little(kind, size))
+    })
 }
 
 /// The persistent id `('storage', class, key, location, length)`.
 pub(super) fn storage(m: &Machine<'_>, id: Value, at: u64) -> Parsed<Box<Storage>> {
     let expected = "a PyTorch storage";
-    let Some([tag, Value::Global(Global::Storage(dtype)), key, _, Value::Int(length)]) =
+    let Some([tag, Value::Global(Global::Storage(kind)), key, _, Value::Int(length)]) =
         m.heap.tuple(id)
     else {
         return Err(wrong(m, at, "a persistent id that is", id, expected));
@@ -49,7 +48,7 @@ pub(super) fn storage(m: &Machine<'_>, id: Value, at: u64) -> Parsed<Box<Storage
     let key = m.heap.name(*key).filter(|key| key.len() <= 64);
     match (m.heap.name(*tag), key, usize::try_from(*length)) {
         (Some("storage"), Some(key), Ok(length)) => {
-            Ok(Box::new(Storage { dtype: *dtype, key: key.to_owned(), length }))
+            Ok(Box::new(Storage { kind: *kind, key: key.to_owned(), length }))
         }
         _ => Err(wrong(m, at, "a persistent id that is", id, expected)),
     }

@@ -8,7 +8,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pickle")
 }
 
-/// All data pickles of `scripts/fixtures_pickle.py`, by name.
+/// All data pickles of `scripts/fixtures.py`, by name.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<_> = std::fs::read_dir(folder())
         .unwrap()
@@ -72,8 +72,8 @@ fn every_protocol_format_and_type_gives_the_same_arrays() {
 }
 
 #[test]
-fn unsorted_columns_are_sorted_and_duplicates_summed() {
-    let arrays = read(&folder().join("p4_unsorted.pkl")).unwrap();
+fn unsorted_columns_are_sorted_duplicates_summed_and_zeros_dropped() {
+    let arrays = read(&folder().join("p4_untidy.pkl")).unwrap();
     assert_eq!(*get(&arrays, "coo"), layer());
     let names: Vec<_> = arrays.iter().map(|a| a.name.as_str()).collect();
     assert_eq!(names, ["layer", "feature", "label", "index", "coo"]);
@@ -107,11 +107,11 @@ fn plain_values_are_vectors_and_strings() {
 fn unusable_values_are_named_with_their_place() {
     let fixture = |name: &str| read(&folder().join(name)).unwrap_err().to_string();
     let overflow = fixture("overflow.pkl");
-    assert!(overflow.contains("array `feature`: row 1, column 1: found"), "{overflow}");
+    assert!(overflow.contains("`feature`: 1e39 at row 1, column 1"), "{overflow}");
     assert!(overflow.contains("(at byte "), "{overflow}");
-    assert!(fixture("object.pkl").contains("array `a`: found an array of shape [1, 2]"));
+    assert!(fixture("object.pkl").contains("`a`: found an array of shape [1, 2]"));
     assert!(refusal(b"\x80\x02]q\x00.").contains("expected a dict"));
-    assert!(refusal(b"\x80\x02}X\x01\x00\x00\x00aNs.").contains("array `a`: found None"));
+    assert!(refusal(b"\x80\x02}X\x01\x00\x00\x00aNs.").contains("`a`: found None"));
     assert!(refusal(b"\x80\x02}K\x01K\x02s.").contains("found the integer 1 as a key"));
     assert!(refusal(b"PK\x03\x04").contains("zip archive"));
     assert!(refusal(b"\x80\x06.").contains("protocol 6"));
@@ -159,6 +159,13 @@ fn allowed_functions_take_only_the_arguments_numpy_writes() {
     }
     assert!(refusal(b"\x80\x02K\x01)R.").contains("a call of the integer 1"));
     assert!(refusal(b"\x80\x02}}b]}b.").contains("a state for a list"));
+    for name in ["U0", "S0", "c16", "V8"] {
+        let mut call = b"\x80\x04\x8c\x05numpy\x8c\x05dtype\x93\x8c".to_vec();
+        call.push(name.len() as u8);
+        call.extend_from_slice(name.as_bytes());
+        call.extend_from_slice(b"\x85R.");
+        assert!(refusal(&call).starts_with(&format!("type `{name}`")), "{name}");
+    }
     assert!(refusal(b"(icollections\nOrderedDict\n.").contains("opcode"));
 }
 

@@ -7,10 +7,12 @@
 use std::borrow::Cow;
 
 use super::allow::Global;
-use super::numpy::{Dtype, NdArray};
+use super::numpy::NdArray;
 use super::scipy::Format;
 use super::tensor::{Storage, Strided};
 use crate::error::ParseError;
+use crate::io::decode::quoted;
+use crate::io::dtype::Dtype;
 
 pub(super) type Parsed<T> = std::result::Result<T, ParseError>;
 
@@ -157,26 +159,24 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// Text of a file inside a message: escaped, in back quotes and not too long.
-pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 100;
-    let short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
-    format!("`{short}{more}`")
-}
-
 /// What remains of the work a file may ask for.
 ///
 /// A memoised value is named again in two bytes, so a small file can ask for the same large array
 /// a million times; a sparse matrix without entries can claim any number of rows. Both cost
-/// memory out of proportion to the file, and both run into this limit.
-pub(crate) struct Budget {
+/// time out of proportion to the file, and both run into this limit. What the arrays take in
+/// memory is bounded apart, as for every format.
+pub(crate) struct Work {
     left: u64,
 }
 
-impl Budget {
-    pub(crate) fn new(left: u64) -> Self {
+impl Work {
+    pub(super) fn new(left: u64) -> Self {
         Self { left }
+    }
+
+    /// What arrays may cost: each byte a few times over, and generous room for small files.
+    pub(crate) fn for_file(length: u64) -> Self {
+        Self::new((1u64 << 24).saturating_add(length.saturating_mul(4)))
     }
 
     pub(crate) fn spend(&mut self, amount: usize, at: u64) -> Parsed<()> {

@@ -1,0 +1,33 @@
+//! Zip archives, which NumPy and PyTorch keep their arrays in.
+
+use std::io::{Read, Seek};
+
+use zip::ZipArchive;
+
+use super::decode::quoted;
+use crate::error::ParseError;
+
+/// Reads the list of entries.
+pub(crate) fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>, ParseError> {
+    ZipArchive::new(reader).map_err(|e| ParseError::new(format!("not a readable zip archive: {e}")))
+}
+
+/// The names of all entries, in the order of their numbers.
+pub(crate) fn names<R: Read + Seek>(archive: &ZipArchive<R>) -> Result<Vec<String>, ParseError> {
+    let name = |name: Result<_, _>| match name {
+        Ok(name) => Ok(String::from(name)),
+        Err(e) => Err(ParseError::new(format!("unreadable zip archive: {e}"))),
+    };
+    archive.file_names().map(name).collect()
+}
+
+/// The unpacked bytes of an entry, which `shown` stands for in messages.
+pub(crate) fn entry<'a, R: Read + Seek>(
+    archive: &'a mut ZipArchive<R>,
+    number: usize,
+    shown: &str,
+) -> Result<impl Read + use<'a, R>, ParseError> {
+    archive.by_index(number).map_err(|e| {
+        ParseError::new(format!("{}: unreadable in the zip archive: {e}", quoted(shown)))
+    })
+}
