@@ -175,7 +175,7 @@ def initial(s, v):
 def encode(a, x, w, s):
     z = a @ x @ w["weight"] + w["bias"]
     if "self_weight" in w:
-        z = z + x @ w["self_weight"]
+        z = z + x @ w["self_weight"] + w.get("self_bias", 0.0)
     return torch.tanh(z) if s["activation"] == "tanh" else torch.relu(z)
 
 
@@ -355,11 +355,16 @@ def adam_case(case, steps, lr):
     name, stage, names, form, changes = case
     prepared = prepare(stage, names, form, changes)
     weights = [initial(prepared["s"], v) for v in range(len(names))]
+    # Two linear maps are summed, each with its own bias; the engine holds the biases' sum.
+    for w in weights:
+        w["self_bias"] = torch.zeros(DIM, requires_grad=True)
     optimizer = torch.optim.Adam([t for w in weights for t in w.values()], lr=lr)
     for epoch in range(steps):
         optimizer.zero_grad()
         objective(prepared, epoch, weights)["loss"].backward()
         optimizer.step()
+    for w in weights:
+        w["bias"] = w["bias"] + w.pop("self_bias")
     after = tensors(weights, lambda t: t.detach())
     return {**entry(*case, 0), "steps": steps, "lr": lr, "weights": after}
 

@@ -4,6 +4,11 @@
 //!     m = b1 m + (1 - b1) g         v = b2 v + (1 - b2) g^2
 //!     w = w - lr / (1 - b1^t) * m / ( sqrt(v / (1 - b2^t)) + eps )
 //! ```
+//!
+//! The first-order encoder is the sum of two linear maps, `A X W + b'` and `X W' + b''`, of which only
+//! `b = b' + b''` can be seen. Both biases get the same gradient and so take the same steps: b moves by
+//! twice the learning rate. With attributes scaled to a sum of one, activations start out smaller than
+//! one step, and this sets how far the weights grow before the warm-up settles.
 
 use super::kernels::Kernels;
 use crate::model::LayerWeights;
@@ -47,17 +52,20 @@ impl<T: Kernels> Adam<T> {
     ) {
         self.updates += 1;
         let t = self.updates.min(i32::MAX as u64) as i32;
-        let step = T::from_f64(learning_rate / (1.0 - BETA1.powi(t)));
+        let step = learning_rate / (1.0 - BETA1.powi(t));
         let unbias = T::from_f64((1.0 - BETA2.powi(t)).sqrt().recip());
         let [b1, b2, c1, c2, eps] =
             [BETA1, BETA2, 1.0 - BETA1, 1.0 - BETA2, EPSILON].map(T::from_f64);
-        let tensors = weights
-            .iter_mut()
-            .flat_map(LayerWeights::tensors_mut)
-            .zip(gradients.iter().flat_map(LayerWeights::tensors))
-            .zip(self.first.iter_mut().flat_map(LayerWeights::tensors_mut))
-            .zip(self.second.iter_mut().flat_map(LayerWeights::tensors_mut));
-        for (((w, g), m), v) in tensors {
+        let layers = weights.iter_mut().zip(gradients).zip(&mut self.first).zip(&mut self.second);
+        let tensors = layers.flat_map(|(((w, g), m), v)| {
+            let biases = 1.0 + f64::from(w.self_weight.is_some());
+            let matrices = 1 + usize::from(w.self_weight.is_some());
+            let steps = std::iter::repeat_n(step, matrices).chain([biases * step]);
+            let tensors =
+                w.tensors_mut().zip(g.tensors()).zip(m.tensors_mut()).zip(v.tensors_mut());
+            tensors.zip(steps.map(T::from_f64))
+        });
+        for ((((w, g), m), v), step) in tensors {
             const CHUNK: usize = 1 << 14;
             let chunks = w
                 .par_chunks_mut(CHUNK)
