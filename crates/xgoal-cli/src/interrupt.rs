@@ -1,24 +1,38 @@
-//! Ctrl-C: the first asks training to stop after the epoch, the second ends the process.
+//! Ctrl-C (or a polite kill): exit code 130, at once or, while training, after the epoch.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+static HELD: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
-static INSTALLED: OnceLock<()> = OnceLock::new();
 
-/// From here on, Ctrl-C (or a polite kill) is noted instead of ending the process.
+/// From here on an interruption ends the process with the documented code.
 pub fn listen() {
-    INSTALLED.get_or_init(|| {
-        // Without a handler the default stays: the process ends, which is right too.
-        let _ = ctrlc::set_handler(|| {
-            if ASKED.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
+    // Without a handler the default stays: the process ends, which is right too.
+    let _ = ctrlc::set_handler(|| {
+        if !HELD.load(Ordering::SeqCst) || ASKED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
     });
 }
 
-/// Whether the user asked to stop.
-pub fn asked() -> bool {
-    ASKED.load(Ordering::Relaxed)
+/// While it lives, the first interruption is only noted; the second still ends the process.
+pub struct Hold(());
+
+/// Holds interruptions back.
+pub fn hold() -> Hold {
+    HELD.store(true, Ordering::SeqCst);
+    Hold(())
+}
+
+impl Hold {
+    /// Whether the user asked to stop.
+    pub fn asked(&self) -> bool {
+        ASKED.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        HELD.store(false, Ordering::SeqCst);
+    }
 }

@@ -22,12 +22,14 @@ pub enum Ending {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    interrupt::listen();
     let output = Output { json: cli.json, quiet: cli.quiet };
     match run(cli, &output) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // The library's messages hold their causes; the chain would say them twice.
+            eprintln!("error: {error}");
             ExitCode::from(exit_code(&error))
         }
     }

@@ -124,7 +124,7 @@ pub fn learn(
     mut run: Option<&mut Run>,
     output: &Output,
 ) -> anyhow::Result<Learned> {
-    interrupt::listen();
+    let interruption = interrupt::hold();
     let config = trainer.config().clone();
     let mut progress = Progress::new(output, config.settings().patience);
     let mut saved = Instant::now();
@@ -145,7 +145,7 @@ pub fn learn(
             progress.stage(output, &trainer.progress().stages[told]);
             told = finished;
         }
-        if interrupt::asked() {
+        if interruption.asked() {
             interrupted = !trainer.progress().done;
             break;
         }
