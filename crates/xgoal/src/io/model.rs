@@ -143,6 +143,11 @@ mod tests {
             let model = model(encoder);
             write(&path, &model).unwrap();
             assert_eq!(read(&path).unwrap(), model);
+            let bytes = std::fs::read(&path).unwrap();
+            for _ in 0..5 {
+                write(&path, &model).unwrap();
+                assert!(std::fs::read(&path).unwrap() == bytes, "equal models, equal files");
+            }
         }
     }
 

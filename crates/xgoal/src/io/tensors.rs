@@ -5,7 +5,7 @@ use crate::matrix::Dense;
 use crate::model::LayerWeights;
 use crate::settings::Encoder;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 /// Named tensors on their way into a file.
@@ -42,8 +42,22 @@ impl Tensors {
         });
         let file = safetensors::serialize(views, Some(metadata))
             .map_err(|e| Error::Data(format!("{}: {e}", path.display())))?;
+        let file = with_sorted_header(file);
         super::atomic::write(path, |w| w.write_all(&file))
     }
+}
+
+/// The crate writes metadata in a hash map's order, which differs from run to run; sorted, equal
+/// contents make equal files. The header keeps its length: a little-endian `u64`, then JSON.
+fn with_sorted_header(mut file: Vec<u8>) -> Vec<u8> {
+    type Header = BTreeMap<String, BTreeMap<String, serde_json::Value>>;
+    let (length, rest) = file.split_first_chunk_mut::<8>().expect("a length");
+    let header = &mut rest[..u64::from_le_bytes(*length) as usize];
+    let sorted: Header = serde_json::from_slice(header).expect("the header just written");
+    let sorted = serde_json::to_vec(&sorted).expect("plain numbers and strings");
+    header[..sorted.len()].copy_from_slice(&sorted);
+    header[sorted.len()..].fill(b' ');
+    file
 }
 
 /// A file of a known format and version.
