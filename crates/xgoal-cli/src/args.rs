@@ -43,7 +43,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Seed of the graph and the training
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..1 << 63))]
     pub seed: u64,
     /// Keep the run in this folder [default: keep nothing]
     #[arg(long, value_name = "RUN")]
@@ -121,6 +121,9 @@ pub struct EvalArgs {
     pub embeddings: PathBuf,
     /// The graph with labels and splits
     pub source: PathBuf,
+    /// Layers of the source, where not every matrix in it is one [default: the run's, else all]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub layers: Option<Vec<String>>,
     /// Seed of the classifiers and of k-means
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

@@ -38,6 +38,11 @@ pub fn embeddings_path(folder: &Path) -> PathBuf {
     folder.join("embeddings.npy")
 }
 
+/// Where a run keeps its resolved settings.
+pub fn config_path(folder: &Path) -> PathBuf {
+    folder.join("config.toml")
+}
+
 fn metrics_path(folder: &Path) -> PathBuf {
     folder.join("metrics.jsonl")
 }
@@ -49,8 +54,14 @@ fn state_path(folder: &Path) -> PathBuf {
 impl Run {
     /// Makes the folder and its configuration. A folder that already holds a run is refused.
     pub fn create(folder: &Path, config: &Config) -> Result<Self> {
+        if folder.exists() && !folder.is_dir() {
+            return Err(Error::Data(format!(
+                "{}: a file; expected a folder, or a name that is free for one",
+                folder.display()
+            )));
+        }
         std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        let config_path = folder.join("config.toml");
+        let config_path = config_path(folder);
         if config_path.exists() {
             return Err(Error::Data(format!(
                 "{}: there is already a run here; choose another folder, or go on with --resume",
@@ -66,11 +77,13 @@ impl Run {
     /// The state an interrupted run left.
     pub fn open_state(folder: &Path) -> Result<SavedState> {
         let path = state_path(folder);
-        if folder.is_dir() && !path.exists() {
-            return Err(Error::Data(format!(
-                "{}: nothing to resume: there is no saved state (a finished run has none)",
-                folder.display()
-            )));
+        if !path.exists() {
+            let reason = match folder.is_dir() {
+                true => "there is no saved state (a finished run has none)",
+                false => "there is no such folder",
+            };
+            let folder = folder.display();
+            return Err(Error::Data(format!("{folder}: nothing to resume: {reason}")));
         }
         state::read(&path)
     }

@@ -1,33 +1,58 @@
 use crate::Ending;
 use crate::args::EvalArgs;
 use crate::output::Output;
+use std::path::Path;
 use xgoal::Error;
 use xgoal::eval::{Protocol, Report, Summary, Task, evaluate};
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{embeddings, source::read_source};
 use xgoal::matrix::Dense;
-use xgoal::run::embeddings_path;
+use xgoal::run::{config_path, embeddings_path};
+use xgoal::settings::Settings;
 
 pub fn run(args: &EvalArgs, output: &Output) -> anyhow::Result<Ending> {
-    let graph = read_source(&args.source, None)?;
+    let layers = match &args.layers {
+        Some(layers) => Some(layers.clone()),
+        None => run_layers(&args.embeddings)?,
+    };
+    let graph = read_source(&args.source, layers.as_deref())?;
     let path = if args.embeddings.is_dir() {
         embeddings_path(&args.embeddings)
     } else {
         args.embeddings.clone()
     };
     let matrix = embeddings::read_for(&path, &graph)?;
-    let report = score(&matrix, &graph, args.seed)?;
+    let report = score(&matrix, &graph, args.seed).map_err(|e| match e {
+        Error::Data(message) => {
+            Error::Data(format!("{} on {}: {message}", path.display(), args.source.display()))
+        }
+        other => other,
+    })?;
     output.result(&report, || text(&report))?;
     Ok(Ending::Done)
 }
 
+/// The layers a run was trained on, so that its source is read as it was then.
+fn run_layers(embeddings: &Path) -> xgoal::Result<Option<Vec<String>>> {
+    let config = config_path(embeddings);
+    if !config.exists() {
+        return Ok(None);
+    }
+    let mut settings = Settings::default();
+    settings.read_file(&config)?;
+    Ok(settings.layers)
+}
+
 /// The paper's protocol on the labels and splits of a graph.
 pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Result<Report> {
-    let (Some(labels), Some(splits)) = (graph.labels(), graph.splits()) else {
-        return Err(Error::Data(
-            "the source has no labels or no train/val/test split; the protocol needs both".into(),
-        ));
+    let missing = |what| {
+        Error::Data(format!(
+            "the source has no {what}; the protocol needs `label`, `train_idx`, `val_idx` and \
+             `test_idx`"
+        ))
     };
+    let labels = graph.labels().ok_or_else(|| missing("labels"))?;
+    let splits = graph.splits().ok_or_else(|| missing("train/val/test split"))?;
     let task = Task {
         labels: &labels.classes,
         classes: labels.names.len(),
