@@ -26,14 +26,22 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
         .into());
     }
     let (model, graph) = load(args)?;
+    embeddings::check_ids(&graph)?;
     let layers = model.embed(&graph)?;
     let mean = mean_of_layers(&layers);
     let mut files = Vec::new();
     if args.per_layer {
-        for (name, layer) in graph.layer_names().iter().zip(&layers) {
-            let path = args.out.with_extension(format!("{}.npy", file_name(name)));
-            embeddings::write_matrix(&path, layer)?;
+        for name in graph.layer_names() {
+            let path = args.out.with_extension(format!("{}.npy", file_name(&name)));
+            if files.contains(&path) {
+                let path = path.display();
+                let message = format!("--per-layer: two layers would be written to {path}");
+                return Err(Usage(message).into());
+            }
             files.push(path);
+        }
+        for (path, layer) in files.iter().zip(&layers) {
+            embeddings::write_matrix(path, layer)?;
         }
     }
     embeddings::write(&args.out, &mean, &graph)?;
@@ -63,7 +71,7 @@ fn file_name(layer: &str) -> String {
 /// The model, and the graph with the model's layers in the model's order.
 fn load(args: &EmbedArgs) -> anyhow::Result<(Model, MultiplexGraph)> {
     let path = &args.model;
-    if !path.is_dir() && torch::is_zip(path)? {
+    if !path.is_dir() && (is_checkpoint_name(path) || torch::is_zip(path)?) {
         let settings = chosen(&args.choice)?;
         let graph = read_source(&args.source, settings.layers.as_deref())?;
         let model = model::read_checkpoint(path, settings, &graph.layer_names())?;
@@ -87,6 +95,11 @@ fn load(args: &EmbedArgs) -> anyhow::Result<(Model, MultiplexGraph)> {
     }
     let graph = read_source(&args.source, Some(&trained))?;
     Ok((model, graph))
+}
+
+fn is_checkpoint_name(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    ["pkl", "pt", "pth"].contains(&extension)
 }
 
 fn file_of(model: &Path) -> PathBuf {
