@@ -135,14 +135,22 @@ impl MultiplexGraph {
     /// Keeps the named layers, in that order.
     pub fn select_layers(mut self, names: &[String]) -> Result<Self> {
         if names.is_empty() {
-            return Err(Error::Data("no layer was selected; expected at least one name".into()));
+            return Err(Error::Setting {
+                key: "layers",
+                found: "none".into(),
+                expected: "at least one name".into(),
+            });
         }
         let available: Vec<String> = self.layers.iter().map(|l| l.name.clone()).collect();
         let mut kept = Vec::with_capacity(names.len());
         for name in names {
             let Some(at) = self.layers.iter().position(|l| l.name == *name) else {
                 if available.contains(name) {
-                    return Err(Error::Data(format!("layer `{name}` was selected twice")));
+                    return Err(Error::Setting {
+                        key: "layers",
+                        found: format!("`{name}` twice"),
+                        expected: "each layer once".into(),
+                    });
                 }
                 return Err(Error::UnknownLayer { name: name.clone(), available });
             };

@@ -9,7 +9,13 @@ use crate::error::ParseError;
 
 /// Reads the list of entries.
 pub(crate) fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>, ParseError> {
-    ZipArchive::new(reader).map_err(|e| ParseError::new(format!("not a readable zip archive: {e}")))
+    ZipArchive::new(reader).map_err(|e| {
+        // What the crate says of a wrong archive are names of its own structures.
+        ParseError::new(match e {
+            zip::result::ZipError::Io(e) => format!("unreadable: {e}"),
+            _ => "not a zip archive, or one that is damaged or cut short".to_string(),
+        })
+    })
 }
 
 /// The names of all entries, in the order of their numbers.

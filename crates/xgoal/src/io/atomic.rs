@@ -16,7 +16,7 @@ pub fn write(
     };
     let mut temporary = tempfile::Builder::new();
     let temporary = temporary.prefix(".xgoal-").permissions_like_a_new_file();
-    let mut file = temporary.tempfile_in(folder).map_err(error)?;
+    let mut file = temporary.tempfile_in(folder).map_err(|e| Error::io(folder, system(e)))?;
     {
         let mut writer = BufWriter::new(file.as_file_mut());
         content(&mut writer).map_err(error)?;
@@ -25,6 +25,15 @@ pub fn write(
     file.as_file().sync_all().map_err(error)?;
     file.persist(path).map_err(|e| error(e.error))?;
     Ok(())
+}
+
+/// The operating system's own words, without the temporary name that `tempfile` adds.
+fn system(error: std::io::Error) -> std::io::Error {
+    let inner = error.get_ref().and_then(|e| e.source()?.downcast_ref::<std::io::Error>());
+    match inner.and_then(std::io::Error::raw_os_error) {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => error,
+    }
 }
 
 /// Temporary files are private by default; outputs should have a new file's usual permissions.
@@ -61,5 +70,15 @@ mod tests {
         assert!(failed.unwrap_err().to_string().contains("out.txt: disk full"));
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_and_the_temporary_file_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nowhere/out.txt");
+        let message = write(&path, |_| Ok(())).unwrap_err().to_string();
+        let missing = folder.path().join("nowhere: ");
+        assert!(message.starts_with(missing.to_str().unwrap()), "{message}");
+        assert!(!message.contains(".xgoal-"), "{message}");
     }
 }

@@ -65,8 +65,11 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
     let nodes = attributes.rows();
 
     let wanted = |name: &String| layers.is_none_or(|names| names.contains(name));
-    let available: Vec<String> = candidates.iter().map(|(name, _)| name.clone()).collect();
-    if let Some(name) = layers.unwrap_or_default().iter().find(|name| !available.contains(name)) {
+    let exists = |wanted: &String| candidates.iter().any(|(name, _)| name == wanted);
+    if let Some(name) = layers.unwrap_or_default().iter().find(|name| !exists(name)) {
+        // What beside the layers is in the file is no answer to the question.
+        let layers = candidates.iter().filter(|(_, array)| shape(array) == Some((nodes, nodes)));
+        let available = layers.map(|(name, _)| name.clone()).collect();
         return Err(Error::UnknownLayer { name: name.clone(), available });
     }
     let mut found = Vec::new();
@@ -100,6 +103,14 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
         graph = graph.with_splits(Splits { train, val, test })?;
     }
     Ok(graph)
+}
+
+fn shape(array: &Array) -> Option<(usize, usize)> {
+    match array {
+        Array::Matrix(matrix) => Some((matrix.rows(), matrix.cols())),
+        Array::Vector { shape, .. } => Some(*shape),
+        Array::Strings(_) => None,
+    }
 }
 
 fn as_matrix(name: &str, array: Array) -> Result<Matrix> {

@@ -236,6 +236,9 @@ impl Settings {
             Error::UnknownSetting { key, known, .. } => {
                 Error::UnknownSetting { key, file: Some(path.to_path_buf()), known }
             }
+            Error::Setting { key, found, expected } => {
+                Error::Setting { key, found: format!("{found} in {}", path.display()), expected }
+            }
             Error::Parse { source, .. } => source.in_file(path),
             other => other,
         })
