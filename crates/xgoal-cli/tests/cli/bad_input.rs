@@ -1,0 +1,157 @@
+//! Damaged, hostile and unusable files: one message, exit code 3, nothing written.
+
+use crate::common::{Sandbox, assert_says, small_graph};
+use crate::npz::Npz;
+use std::path::PathBuf;
+use xgoal::matrix::Csr;
+
+/// `info` and `train` must both refuse the source, in the same words and saying them once.
+#[track_caller]
+fn refused(sandbox: &Sandbox, source: &str, parts: &[&str]) {
+    let message = sandbox.xgoal(&["info", source]).refused(3);
+    assert_says(&message, parts);
+    assert_eq!(message.matches(source).count(), 1, "{message}");
+    let cause = message.rsplit(": ").next().unwrap();
+    assert_eq!(message.matches(cause).count(), 1, "{message}");
+    let trained = sandbox.xgoal(&["train", source, "--out", "run"]).refused(3);
+    assert_eq!(trained, message);
+    assert!(!sandbox.exists("run"));
+}
+
+/// The small graph after a change must be refused.
+#[track_caller]
+fn refused_after(change: impl FnOnce(&mut Npz), parts: &[&str]) {
+    let sandbox = Sandbox::empty();
+    let mut npz = Npz::of(&small_graph());
+    change(&mut npz);
+    sandbox.write("graph.npz", npz.bytes());
+    refused(&sandbox, "graph.npz", &[&["graph.npz"], parts].concat());
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../xgoal/tests/fixtures");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+#[test]
+fn cut_and_damaged_files() {
+    let sources = [
+        ("a.npz", Npz::of(&small_graph()).bytes()),
+        ("a.mat", fixture("plain.mat")),
+        ("b.mat", fixture("compressed.mat")),
+        ("a.pkl", fixture("pickle/p4_csr.pkl")),
+    ];
+    let layers = ["layer0", "PAP", "PAP", "layer"];
+    let sandbox = Sandbox::empty();
+    for ((name, bytes), layer) in sources.iter().zip(layers) {
+        sandbox.write(name, bytes);
+        sandbox.xgoal(&["info", name, "--layers", layer]).done();
+        for end in [0, 3, bytes.len() / 2, bytes.len() - 1] {
+            sandbox.write(name, &bytes[..end]);
+            refused(&sandbox, name, &[name]);
+        }
+        let mut damaged = bytes.clone();
+        damaged[bytes.len() / 3..][..40].fill(0xA7);
+        sandbox.write(name, damaged);
+        refused(&sandbox, name, &[name]);
+        sandbox.write(name, "these are words");
+        refused(&sandbox, name, &[name]);
+    }
+}
+
+#[test]
+fn a_pickle_runs_nothing() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("evil.pkl", b"\x80\x02cos\nsystem\nX\x0b\x00\x00\x00touch pwned\x85R.");
+    refused(&sandbox, "evil.pkl", &["evil.pkl", "os", "system"]);
+    assert_eq!(sandbox.list("."), ["evil.pkl"]);
+}
+
+#[test]
+fn what_is_no_source() {
+    let sandbox = Sandbox::with_graph();
+    refused(&sandbox, "missing.npz", &["missing.npz", "No such file"]);
+    refused(&sandbox, "missing.csv", &["missing.csv", "No such file"]);
+    sandbox.write("graph.csv", "a,b\n");
+    refused(&sandbox, "graph.csv", &["graph.csv", ".mat, .pkl or .npz"]);
+    std::fs::create_dir(sandbox.path("folder.npz")).unwrap();
+    refused(&sandbox, "folder.npz", &["folder.npz"]);
+    sandbox.write("graph.mat", sandbox.read("graph.npz"));
+    refused(&sandbox, "graph.mat", &["graph.mat"]);
+}
+
+#[test]
+fn matrices_of_the_wrong_size() {
+    refused_after(
+        |npz| npz.sparse("layer1", &Csr::empty(60, 59)),
+        &["`layer1` is 60 x 59", "must be 60 x 60"],
+    );
+    refused_after(
+        |npz| npz.sparse("layer1", &Csr::empty(61, 61)),
+        &["`layer1` is 61 x 61", "must be 60 x 60"],
+    );
+    refused_after(|npz| npz.integers("label", &[0; 59]), &["59 labels for 60 nodes"]);
+    refused_after(|npz| npz.strings("ids", &["a".into(), "b".into()]), &["2 ids for 60 nodes"]);
+    refused_after(|npz| npz.integers("test_idx", &[60]), &["test", "node 60"]);
+    refused_after(|npz| npz.integers("train_idx", &[-1]), &["train_idx", "-1"]);
+    refused_after(|npz| npz.strings("ids", &vec!["same".to_string(); 60]), &["`same`"]);
+    refused_after(|npz| npz.remove("feature"), &["no attributes", "`feature`", "layer0"]);
+    refused_after(
+        |npz| {
+            npz.remove("layer0");
+            npz.remove("layer1");
+        },
+        &["no layer"],
+    );
+    refused_after(|npz| npz.remove("layer0.indptr"), &["layer0", "indptr"]);
+}
+
+#[test]
+fn values_that_are_no_numbers() {
+    for (value, word) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf")] {
+        let place = [word, "row 7, column 3", "finite"];
+        let sparse = Csr::from_triplets(60, 60, vec![(7, 3, value)]).unwrap();
+        refused_after(|npz| npz.sparse("layer1", &sparse), &[&["layer1"], &place[..]].concat());
+        let sparse = Csr::from_triplets(60, 24, vec![(7, 3, value)]).unwrap();
+        refused_after(
+            |npz| npz.sparse("feature", &sparse),
+            &[&["attributes"], &place[..]].concat(),
+        );
+        let mut dense = vec![1.0; 60 * 24];
+        dense[7 * 24 + 3] = value;
+        refused_after(
+            |npz| {
+                npz.remove("feature");
+                npz.floats("feature", &[60, 24], &dense);
+            },
+            &[&["attributes"], &place[..]].concat(),
+        );
+    }
+}
+
+#[test]
+fn places_that_cannot_be_written() {
+    let sandbox = Sandbox::with_run();
+    sandbox.write("file", "in the way");
+    let train = ["train", "graph.npz", "--quiet", "--out"];
+    for (out, says) in [("file/run", "file/run: Not a directory"), ("file", "file: a file; ")] {
+        assert_says(&sandbox.xgoal(&[&train[..], &[out]].concat()).refused(3), &[says]);
+    }
+    for (out, says) in
+        [("file/z.npy", "file: Not a directory"), ("nowhere/z.npy", "nowhere: No such file")]
+    {
+        let message = sandbox.xgoal(&["embed", "run", "graph.npz", "--out", out]).refused(3);
+        assert_says(&message, &[says]);
+    }
+    assert_eq!(sandbox.text("file"), "in the way");
+    assert_eq!(sandbox.list("."), ["file", "graph.npz", "run"]);
+}
+
+#[test]
+fn folders_that_cannot_be_resumed() {
+    let sandbox = Sandbox::with_run();
+    let resume = |run| sandbox.xgoal(&["train", "graph.npz", "--out", run, "--resume"]).refused(3);
+    assert_says(&resume("run"), &["run: nothing to resume", "a finished run has none"]);
+    assert_says(&resume("nowhere"), &["nowhere: nothing to resume", "no such folder"]);
+    assert!(!sandbox.exists("nowhere"));
+}

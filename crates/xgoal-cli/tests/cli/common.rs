@@ -1,0 +1,175 @@
+//! A folder to work in, the executable in it, and what it answered.
+
+use crate::npz::Npz;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use xgoal::graph::MultiplexGraph;
+use xgoal::graph::planted::Planted;
+
+/// Settings that train in a moment.
+pub const QUICK: [&str; 6] = ["--set", "dim=8", "--set", "clusters=6", "--set", "max_epochs=6"];
+
+/// A folder that goes with the test, which every command runs in.
+pub struct Sandbox(tempfile::TempDir);
+
+impl Sandbox {
+    /// An empty one.
+    pub fn empty() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// One with the small graph as `graph.npz`.
+    pub fn with_graph() -> Self {
+        let sandbox = Self::empty();
+        sandbox.write("graph.npz", Npz::of(&small_graph()).bytes());
+        sandbox
+    }
+
+    /// One with the small graph, and a run on it in `run`.
+    pub fn with_run() -> Self {
+        let sandbox = Self::with_graph();
+        sandbox.train("graph.npz", "run", &[]);
+        sandbox
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn exists(&self, name: &str) -> bool {
+        self.path(name).exists()
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.read(name)).unwrap()
+    }
+
+    /// The names of the files in a folder, sorted.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(folder)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The lines of a run's metrics.
+    pub fn metrics(&self, run: &str) -> Vec<Value> {
+        let text = self.text(&format!("{run}/metrics.jsonl"));
+        assert!(text.ends_with('\n'), "the last line is whole");
+        text.lines().map(|l| serde_json::from_str(l).unwrap()).collect()
+    }
+
+    /// Runs `xgoal` to its end.
+    pub fn xgoal(&self, args: &[&str]) -> Outcome {
+        let output = self.command(args).output().unwrap();
+        Outcome {
+            command: args.join(" "),
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Starts `xgoal` and leaves it running, unheard.
+    pub fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xgoal"));
+        command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Trains quickly; later settings win over the quick ones.
+    pub fn train(&self, source: &str, run: &str, more: &[&str]) -> Outcome {
+        let args = [&["train", source, "--out", run], &QUICK[..], more].concat();
+        self.xgoal(&args).done()
+    }
+}
+
+/// What a command that ended said.
+#[derive(Debug)]
+pub struct Outcome {
+    pub command: String,
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// It must have succeeded, and kept bars and colours to terminals.
+    pub fn done(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:#?}");
+        assert!(!self.stderr.contains(['\r', '\x1b']), "{self:#?}");
+        self
+    }
+
+    /// Its one JSON document.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:#?}"))
+    }
+
+    /// It must have failed with this code and said nothing but one message, which is returned.
+    pub fn refused(self, code: i32) -> String {
+        assert!(self.stderr.starts_with("error: "), "{self:#?}");
+        self.refused_after_words(code)
+    }
+
+    /// The same where progress may have been told before.
+    pub fn refused_after_words(self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        assert!(self.stdout.is_empty(), "{self:#?}");
+        assert!(!self.stderr.contains("panicked"), "{self:#?}");
+        let messages: Vec<&str> = self.stderr.split("error: ").collect();
+        let [_, message] = messages[..] else { panic!("{self:#?}") };
+        // Read by eye with `--nocapture`.
+        println!("xgoal {}\n    {}", self.command, self.stderr.trim_end());
+        message.trim_end().to_string()
+    }
+}
+
+/// 60 nodes with ids of their own, two layers, classes and splits.
+pub fn small_graph() -> MultiplexGraph {
+    planted(&Planted { nodes: 60, communities: 4, attributes: 24, ..Planted::default() })
+}
+
+/// A planted graph whose ids are no numbers.
+pub fn planted(planted: &Planted) -> MultiplexGraph {
+    let ids = (0..planted.nodes).rev().map(|n| format!("Nº {n}, \"p\"")).collect();
+    planted.generate().unwrap().with_ids(ids).unwrap()
+}
+
+/// A message must hold every one of these.
+#[track_caller]
+pub fn assert_says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+}
+
+/// The keys of an object, sorted.
+#[track_caller]
+pub fn keys(value: &Value) -> Vec<&str> {
+    let object = value.as_object().unwrap_or_else(|| panic!("no object: {value}"));
+    let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// An object must have at least these keys.
+#[track_caller]
+pub fn assert_keys(value: &Value, expected: &[&str]) {
+    let found = keys(value);
+    assert!(expected.iter().all(|k| found.contains(k)), "{expected:?} are not all in {found:?}");
+}

@@ -1,0 +1,99 @@
+use crate::common::{Sandbox, assert_keys, assert_says, keys, small_graph};
+use crate::npz::Npz;
+use xgoal::io::embeddings::write_matrix;
+use xgoal::io::npy::read_f32_matrix;
+
+#[test]
+fn json_has_the_documented_shape() {
+    let sandbox = Sandbox::with_run();
+    let scores = sandbox.xgoal(&["eval", "run", "graph.npz", "--json"]).done().json();
+    for name in ["macro_f1", "micro_f1", "nmi"] {
+        assert_keys(&scores[name], &["mean", "std"]);
+        let mean = scores[name]["mean"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&mean), "{name} is {mean}");
+        assert!(scores[name]["std"].as_f64().unwrap() >= 0.0);
+    }
+    assert_eq!(keys(&scores["sim"]), ["10", "100", "20", "5", "50"]);
+    assert!(scores["sim"].as_object().unwrap().values().all(|v| v.is_number()));
+    let text = sandbox.xgoal(&["eval", "run", "graph.npz"]).done().stdout;
+    assert_says(&text, &["Macro-F1", "Micro-F1", "NMI", "Sim@5", "Sim@100"]);
+}
+
+#[test]
+fn a_run_and_its_embeddings_score_the_same() {
+    let sandbox = Sandbox::with_run();
+    let eval = |what: &str| sandbox.xgoal(&["eval", what, "graph.npz", "--json"]).done().json();
+    assert_eq!(eval("run"), eval("run/embeddings.npy"));
+}
+
+#[test]
+fn rows_are_matched_by_id() {
+    let sandbox = Sandbox::with_run();
+    let z = read_f32_matrix(&sandbox.path("run/embeddings.npy")).unwrap();
+    let reversed: Vec<u32> = (0..60).rev().collect();
+    write_matrix(&sandbox.path("z.npy"), &z.select_rows(&reversed)).unwrap();
+    let ids: Vec<String> = (0..60).rev().map(|n| small_graph().id(n) + "\n").collect();
+    sandbox.write("z.ids.txt", ids.concat());
+    let eval = |what: &str| sandbox.xgoal(&["eval", what, "graph.npz", "--json"]).done().json();
+    assert_eq!(eval("z.npy"), eval("run"));
+    // Without ids the order of the rows is all there is.
+    std::fs::remove_file(sandbox.path("z.ids.txt")).unwrap();
+    assert_ne!(eval("z.npy"), eval("run"));
+}
+
+#[test]
+fn without_labels_or_splits_there_is_nothing_to_score() {
+    let sandbox = Sandbox::with_run();
+    for missing in ["label", "val_idx"] {
+        let mut npz = Npz::of(&small_graph());
+        npz.remove(missing);
+        sandbox.write("bare.npz", npz.bytes());
+        let message = sandbox.xgoal(&["eval", "run", "bare.npz"]).refused(3);
+        assert_says(&message, &["bare.npz", missing]);
+    }
+}
+
+#[test]
+fn embeddings_of_other_nodes_are_refused() {
+    let sandbox = Sandbox::with_run();
+    let z = read_f32_matrix(&sandbox.path("run/embeddings.npy")).unwrap();
+    let fewer = z.select_rows(&(0..59).collect::<Vec<_>>());
+    write_matrix(&sandbox.path("z.npy"), &fewer).unwrap();
+    let eval = || sandbox.xgoal(&["eval", "z.npy", "graph.npz"]).refused(3);
+    assert_says(&eval(), &["z.npy", "59 rows", "60 nodes"]);
+    let ids: Vec<String> = (0..60).map(|n| small_graph().id(n) + "\n").collect();
+    sandbox.write("z.ids.txt", ids.concat());
+    assert_says(&eval(), &["z.ids.txt", "60 ids", "59 rows"]);
+    sandbox.write("z.ids.txt", ids[..59].concat());
+    assert_says(&eval(), &["z.ids.txt", "no row for the node", &small_graph().id(59)]);
+}
+
+#[test]
+fn what_is_no_embedding_is_refused() {
+    let sandbox = Sandbox::with_run();
+    let z = sandbox.read("run/embeddings.npy");
+    sandbox.write("cut.npy", &z[..z.len() - 10]);
+    let mut nan = z.clone();
+    let end = nan.len();
+    nan[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    sandbox.write("nan.npy", nan);
+    sandbox.write("words.npy", "no embeddings");
+    std::fs::create_dir(sandbox.path("folder")).unwrap();
+    for name in ["cut.npy", "nan.npy", "words.npy", "missing.npy", "folder"] {
+        assert_says(&sandbox.xgoal(&["eval", name, "graph.npz"]).refused(3), &[name]);
+    }
+}
+
+#[test]
+fn a_source_that_needs_its_layers_named_can_be_scored() {
+    let sandbox = Sandbox::empty();
+    let mut npz = Npz::of(&small_graph());
+    npz.floats("paper_author", &[60, 2], &[1.0; 120]);
+    sandbox.write("graph.npz", npz.bytes());
+    let layers = ["--layers", "layer0,layer1"];
+    sandbox.train("graph.npz", "run", &layers);
+    sandbox.xgoal(&["eval", "run", "graph.npz"]).done();
+    let eval = ["eval", "run/embeddings.npy", "graph.npz"];
+    assert_says(&sandbox.xgoal(&eval).refused(3), &["`paper_author` is 60 x 2", "--layers"]);
+    sandbox.xgoal(&[&eval[..], &layers].concat()).done();
+}

@@ -1,0 +1,14 @@
+//! The real executable, driven as a user or a script would.
+
+mod bad_input;
+mod bad_usage;
+mod common;
+mod demo;
+mod embed;
+mod eval;
+mod info;
+#[cfg(unix)]
+mod interrupt;
+mod npz;
+mod real_data;
+mod train;

@@ -1,0 +1,129 @@
+use crate::common::{QUICK, Sandbox, assert_keys, assert_says, planted};
+use crate::npz::Npz;
+use xgoal::graph::planted::Planted;
+
+#[test]
+fn a_run_folder_holds_what_is_documented() {
+    let sandbox = Sandbox::with_graph();
+    let report = sandbox.train("graph.npz", "run", &["--json"]).json();
+    assert_keys(&report, &["run", "stages", "seconds", "peak_rss_bytes"]);
+    assert_eq!(report["run"], "run");
+    assert!(report["seconds"].as_f64().unwrap() > 0.0);
+    if cfg!(target_os = "linux") {
+        assert!(report["peak_rss_bytes"].as_u64().unwrap() > 1_000_000);
+    }
+    let files = ["config.toml", "embeddings.npy", "ids.txt", "metrics.jsonl", "model.safetensors"];
+    assert_eq!(sandbox.list("run"), files);
+
+    let metrics = sandbox.metrics("run");
+    let stages = report["stages"].as_array().unwrap();
+    assert_eq!(stages.iter().map(|s| &s["name"]).collect::<Vec<_>>(), ["warmup", "joint"]);
+    for stage in stages {
+        assert_keys(stage, &["name", "epochs", "seconds", "final_loss"]);
+        let lines: Vec<_> = metrics.iter().filter(|m| m["stage"] == stage["name"]).collect();
+        assert_eq!(stage["epochs"], lines.len());
+        assert_eq!(stage["final_loss"], lines.last().unwrap()["loss"]);
+        for (epoch, line) in lines.iter().enumerate() {
+            assert_keys(line, &["stage", "epoch", "loss", "l_n", "l_c", "r_n", "r_c", "seconds"]);
+            assert_eq!(line["epoch"], epoch);
+        }
+    }
+    let epochs: u64 = stages.iter().map(|s| s["epochs"].as_u64().unwrap()).sum();
+    assert_eq!(metrics.len() as u64, epochs);
+}
+
+#[test]
+fn ids_come_back_as_they_went_in() {
+    let sandbox = Sandbox::with_run();
+    let ids = sandbox.text("run/ids.txt");
+    let expected: Vec<String> = (0..60).rev().map(|n| format!("Nº {n}, \"p\"")).collect();
+    assert_eq!(ids.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_written_configuration_repeats_the_run() {
+    let sandbox = Sandbox::with_graph();
+    let changes = ["--seed", "7", "--set", "tau=0.5,1", "--method", "goal", "--layers"];
+    sandbox.train("graph.npz", "first", &[&changes[..], &["layer1,layer0"]].concat());
+    let again = ["train", "graph.npz", "--out", "again", "--config", "first/config.toml"];
+    sandbox.xgoal(&again).done();
+    for file in ["embeddings.npy", "config.toml", "model.safetensors"] {
+        assert!(sandbox.read(&format!("first/{file}")) == sandbox.read(&format!("again/{file}")));
+    }
+    let config = sandbox.text("again/config.toml");
+    assert_says(&config, &["seed = 7", "tau = [0.5, 1.0]", "method = \"goal\"", "dim = 8"]);
+    assert_says(&config, &["layers = [\"layer1\", \"layer0\"]"]);
+}
+
+#[test]
+fn flags_win_over_single_settings_and_these_over_the_file() {
+    let sandbox = Sandbox::with_graph();
+    sandbox.write("my.toml", "dim = 5\nseed = 1\nlr = 0.5\n");
+    let changes = ["--config", "my.toml", "--set", "seed=2", "--set", "lr=0.25", "--seed", "3"];
+    sandbox.train("graph.npz", "run", &changes);
+    let config = sandbox.text("run/config.toml");
+    assert_says(&config, &["dim = 8", "lr = 0.25", "seed = 3"]);
+}
+
+#[test]
+fn a_seed_decides_and_threads_do_not() {
+    let sandbox = Sandbox::empty();
+    // Larger than a block of rows, so that threads really share the work.
+    let graph = planted(&Planted { nodes: 700, attributes: 100, ..Planted::default() });
+    sandbox.write("graph.npz", Npz::of(&graph).bytes());
+    for threads in ["1", "2", "4"] {
+        sandbox.train("graph.npz", threads, &["--threads", threads]);
+    }
+    sandbox.train("graph.npz", "other", &["--seed", "1"]);
+    let [one, two, four, other] =
+        ["1", "2", "4", "other"].map(|run| sandbox.read(&format!("{run}/embeddings.npy")));
+    assert!(one == two && two == four);
+    assert!(one != other);
+}
+
+#[test]
+fn goal_aligns_nothing() {
+    let sandbox = Sandbox::with_graph();
+    sandbox.train("graph.npz", "goal", &["--method", "goal"]);
+    sandbox.train("graph.npz", "xgoal", &["--method", "xgoal"]);
+    assert!(sandbox.metrics("goal").iter().all(|m| m["r_n"].is_null() && m["r_c"].is_null()));
+    assert!(sandbox.metrics("xgoal").iter().all(|m| m["r_n"].is_number()));
+    assert!(sandbox.read("goal/embeddings.npy") != sandbox.read("xgoal/embeddings.npy"));
+}
+
+#[test]
+fn a_stage_can_be_left_out_and_a_layer_stand_alone() {
+    let sandbox = Sandbox::with_graph();
+    let more = ["--layers", "layer1", "--set", "warmup=off", "--json"];
+    let report = sandbox.train("graph.npz", "run", &more).json();
+    assert_eq!(report["stages"].as_array().unwrap().len(), 1);
+    assert_eq!(report["stages"][0]["name"], "joint");
+    assert_says(&sandbox.text("run/config.toml"), &["layers = [\"layer1\"]"]);
+}
+
+#[test]
+fn an_existing_run_is_refused_and_kept() {
+    let sandbox = Sandbox::with_run();
+    let before = sandbox.read("run/metrics.jsonl");
+    let again = [&["train", "graph.npz", "--out", "run", "--quiet"], &QUICK[..]].concat();
+    let message = sandbox.xgoal(&again).refused(3);
+    assert_says(&message, &["run: there is already a run here", "--resume"]);
+    assert!(sandbox.read("run/metrics.jsonl") == before);
+}
+
+#[test]
+fn words_go_to_standard_error_and_quiet_keeps_them() {
+    let sandbox = Sandbox::with_graph();
+    let loud = sandbox.train("graph.npz", "loud", &["--json"]);
+    assert_says(&loud.stderr, &["graph.npz: 60 nodes, 24 attributes", "warmup: ", "joint: "]);
+    let quiet = sandbox.train("graph.npz", "quiet", &["--quiet"]);
+    assert_eq!(quiet.stderr, "");
+    assert_says(&quiet.stdout, &["quiet: ", "xgoal eval quiet graph.npz"]);
+    for args in [
+        &["info", "graph.npz", "--quiet"][..],
+        &["embed", "quiet", "graph.npz", "--out", "z.npy", "--quiet"],
+        &["eval", "quiet", "graph.npz", "--quiet"],
+    ] {
+        assert_eq!(sandbox.xgoal(args).done().stderr, "");
+    }
+}
