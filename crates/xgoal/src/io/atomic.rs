@@ -16,7 +16,7 @@ pub fn write(
     };
     let mut temporary = tempfile::Builder::new();
     let temporary = temporary.prefix(".xgoal-").permissions_like_a_new_file();
-    let mut file = temporary.tempfile_in(folder).map_err(|e| Error::io(folder, system(e)))?;
+    let mut file = temporary.tempfile_in(folder).map_err(|e| refusal(folder, e))?;
     {
         let mut writer = BufWriter::new(file.as_file_mut());
         content(&mut writer).map_err(error)?;
@@ -27,13 +27,9 @@ pub fn write(
     Ok(())
 }
 
-/// The operating system's own words, without the temporary name that `tempfile` adds.
-fn system(error: std::io::Error) -> std::io::Error {
-    let inner = error.get_ref().and_then(|e| e.source()?.downcast_ref::<std::io::Error>());
-    match inner.and_then(std::io::Error::raw_os_error) {
-        Some(code) => std::io::Error::from_raw_os_error(code),
-        None => error,
-    }
+/// What the operating system says of a folder, without the temporary name that `tempfile` adds.
+fn refusal(folder: &Path, error: std::io::Error) -> Error {
+    Error::io(folder, std::fs::read_dir(folder).err().unwrap_or(error))
 }
 
 /// Temporary files are private by default; outputs should have a new file's usual permissions.
