@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-XGOAL = ROOT / "target" / "release" / "xgoal"
+program = ROOT / "target" / "release" / "xgoal"
 METRICS = ("Macro-F1", "Micro-F1", "NMI", "Sim@5")
 
 # name, paper's row, settings on top of the preset
@@ -48,7 +48,7 @@ SECTIONS = {
 
 
 def call(*arguments):
-    done = subprocess.run([XGOAL, *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, arguments))}\n{done.stderr}")
     return done.stdout
@@ -86,7 +86,9 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "runs" / "reproduce")
     parser.add_argument("--only", default=",".join(SECTIONS))
     parser.add_argument("--seeds", type=int, help="seeds per row (5 for X-GOAL, 3 for the rest)")
+    parser.add_argument("--xgoal", type=pathlib.Path, default=program, help="the executable")
     arguments = parser.parse_args()
+    globals()["program"] = arguments.xgoal
     arguments.out.mkdir(parents=True, exist_ok=True)
     table = [
         "| | " + " / ".join(METRICS) + " | std over seeds | paper | seeds | seconds |",

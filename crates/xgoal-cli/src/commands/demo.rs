@@ -12,6 +12,9 @@ use xgoal::run::Run;
 use xgoal::settings::{Method, Settings};
 use xgoal::train::Trainer;
 
+/// Epochs after which a stage ends here, so that the demo stays short.
+const LONGEST_STAGE: usize = 600;
+
 #[derive(Serialize)]
 struct Demo {
     nodes: usize,
@@ -32,8 +35,9 @@ pub fn run(args: &DemoArgs, output: &Output) -> anyhow::Result<Ending> {
     let planted = Planted { seed: args.seed, ..Planted::default() };
     let graph = planted.generate()?;
     output.say(format!(
-        "A planted graph: {} nodes in {} communities, {} layers, {} attributes. Each layer and the \
-         attributes\njoin the communities in different pairs, so that none of them shows all.\n",
+        "A planted graph: {} nodes in {} communities, {} layers, {} attributes. Each layer joins the \
+         communities\nin pairs, each in other pairs, and the attributes are noisy: none of them shows \
+         all communities alone.\n",
         count(planted.nodes),
         planted.communities,
         planted.layers,
@@ -95,7 +99,8 @@ fn learn(
     output: &Output,
 ) -> anyhow::Result<Option<Row>> {
     let graph = graph.clone().select_layers(layers)?;
-    let settings = Settings { method, seed: args.seed, ..Settings::default() };
+    let settings =
+        Settings { method, seed: args.seed, max_epochs: LONGEST_STAGE, ..Settings::default() };
     let config = settings.validate(layers)?;
     let trainer = Trainer::new(train::engine(&graph, &config)?, config.clone());
     let mut run = out.map(|folder| Run::create(folder, &config)).transpose()?;

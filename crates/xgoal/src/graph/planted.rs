@@ -1,16 +1,17 @@
 //! Planted multiplex graphs: communities that no layer and no attribute shows alone.
 //!
-//! With C communities, layer v joins them in pairs, and different layers pair them differently;
-//! attributes pair them in a third way. With C = 4 and two layers:
+//! With C communities, layer v joins them in pairs, and different layers pair them differently. Every
+//! community has its own words, but a node holds few of them among many others. With C = 4 and two
+//! layers:
 //!
 //! ```text
 //!     community     0 1 2 3
 //!     layer 0       a a b b      edges mostly within a and within b
 //!     layer 1       d c c d
-//!     attributes    x y x y      two communities share their topic's words
 //! ```
 //!
-//! Each view halves the number of communities; any two of them together tell all apart.
+//! Attributes alone are too noisy to tell communities apart. Averaged over the neighbours of one layer
+//! they tell its pairs apart, and two layers together tell all communities apart.
 
 use super::{Labels, Layer, MultiplexGraph, Splits};
 use crate::error::{Error, Result};
@@ -45,8 +46,8 @@ impl Default for Planted {
             communities: 6,
             layers: 2,
             attributes: 600,
-            degree: 8,
-            words: 20,
+            degree: 10,
+            words: 6,
             noise: 0.5,
             seed: 0,
         }
@@ -56,18 +57,17 @@ impl Default for Planted {
 impl Planted {
     /// Makes the graph; the same parameters give the same graph.
     pub fn generate(&self) -> Result<MultiplexGraph> {
-        let half = self.communities / 2;
         if self.communities < 4
             || self.communities % 2 == 1
             || self.nodes < 5 * self.communities
-            || self.attributes < half
+            || self.attributes < self.communities
             || self.layers == 0
             || !(0.0..=1.0).contains(&self.noise)
         {
             return Err(Error::Data(format!(
                 "cannot plant {} communities in {} nodes with {} layers, {} attributes and a noise \
-                 of {}; expected an even number of at least 4, 5 nodes for each, a layer, an \
-                 attribute for every two, and a noise from 0 to 1",
+                 of {}; expected an even number of at least 4, 5 nodes and an attribute for each, a \
+                 layer, and a noise from 0 to 1",
                 self.communities, self.nodes, self.layers, self.attributes, self.noise
             )));
         }
@@ -131,11 +131,10 @@ impl Planted {
 
     fn attribute_matrix(&self) -> Result<Csr> {
         let stream = self.stream(2);
-        let half = self.communities / 2;
-        let per_topic = self.attributes / half;
+        let per_topic = self.attributes / self.communities;
         let mut entries = Vec::with_capacity(self.nodes * self.words);
         for n in 0..self.nodes {
-            let topic = n % self.communities % half;
+            let topic = n % self.communities;
             for w in 0..self.words {
                 let at = 2 * (n * self.words + w) as u64;
                 let word = if stream.uniform(at) < self.noise {
@@ -164,25 +163,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_view_shows_the_communities_alone_and_two_do() {
+    fn no_layer_shows_the_communities_alone_and_two_do() {
         let planted = Planted::default();
-        let view = |v: usize, c: usize| match v {
-            2 => c % (planted.communities / 2),
-            _ => planted.group(v, c),
-        };
-        for v in 0..3 {
-            for c in 0..planted.communities {
-                let same = (0..planted.communities).filter(|o| view(v, *o) == view(v, c)).count();
-                assert_eq!(same, 2, "view {v} joins communities in pairs");
+        let all = || 0..planted.communities;
+        for v in 0..5 {
+            for c in all() {
+                let same = all().filter(|o| planted.group(v, *o) == planted.group(v, c)).count();
+                assert_eq!(same, 2, "layer {v} joins communities in pairs");
             }
         }
-        for (v, w) in [(0, 1), (0, 2), (1, 2)] {
-            let mut pairs: Vec<_> =
-                (0..planted.communities).map(|c| (view(v, c), view(w, c))).collect();
-            pairs.sort_unstable();
-            pairs.dedup();
-            assert_eq!(pairs.len(), planted.communities, "views {v} and {w}");
-        }
+        let mut pairs: Vec<_> = all().map(|c| (planted.group(0, c), planted.group(1, c))).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert_eq!(pairs.len(), planted.communities);
     }
 
     #[test]
@@ -192,7 +185,7 @@ mod tests {
         assert_ne!(graph, Planted { seed: 1, ..Planted::default() }.generate().unwrap());
         for layer in graph.summary().layers {
             assert!(layer.symmetric);
-            assert!((6.0..=9.0).contains(&layer.degrees.mean), "{}", layer.degrees.mean);
+            assert!((8.0..=11.0).contains(&layer.degrees.mean), "{}", layer.degrees.mean);
         }
         assert!(Planted { communities: 5, ..Planted::default() }.generate().is_err());
     }

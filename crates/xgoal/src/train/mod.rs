@@ -3,8 +3,10 @@
 //!
 //! - Warm-up ends when `patience` epochs in a row brought no new best loss; the weights of the best
 //!   epoch are kept, and the joint stage starts from them with a fresh optimizer.
-//! - In the joint stage prototypes are found again every `cluster_every` epochs. It ends by the same
-//!   patience; the last weights are kept.
+//! - In the joint stage prototypes are found again every `cluster_every` epochs. It ends when `patience`
+//!   epochs in a row brought no new best mean of the last `patience / 5` losses; the last weights are
+//!   kept. A single loss will not do: one shuffle of the negative view differs from the next by more
+//!   than this slow stage gains in a hundred epochs, and a lucky one would end it anywhere.
 //!
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
@@ -68,14 +70,27 @@ pub struct Progress {
     pub joint: bool,
     /// The next epoch of the stage.
     pub epoch: u32,
-    /// The least loss of the stage so far.
+    /// The least loss of the stage so far; in the joint stage, the least mean.
     pub best_loss: Option<f64>,
     /// Epochs since that loss.
     pub since_best: u32,
+    /// The last losses of the joint stage, as many as are averaged.
+    pub recent: Vec<f64>,
     /// One report per stage that has begun.
     pub stages: Vec<StageReport>,
     /// Whether the last stage has ended.
     pub done: bool,
+}
+
+impl Progress {
+    /// The mean of the last `window` losses, the given one included.
+    fn mean_of_recent(&mut self, loss: f64, window: usize) -> f64 {
+        if self.recent.len() >= window.max(1) {
+            self.recent.remove(0);
+        }
+        self.recent.push(loss);
+        self.recent.iter().sum::<f64>() / self.recent.len() as f64
+    }
 }
 
 /// Trains one engine by the schedule.
@@ -94,6 +109,7 @@ impl<E: Engine> Trainer<E> {
             epoch: 0,
             best_loss: None,
             since_best: 0,
+            recent: Vec::new(),
             stages: Vec::new(),
             done: false,
         };
@@ -134,9 +150,13 @@ impl<E: Engine> Trainer<E> {
                 return Err(Error::NonFinite { stage: stage.as_str(), epoch, term, value });
             }
         }
-        let improved = self.progress.best_loss.is_none_or(|best| terms.loss < best);
-        if improved {
-            self.progress.best_loss = Some(terms.loss);
+        let settings = self.config.settings();
+        let judged = match stage {
+            Stage::Warmup => terms.loss,
+            Stage::Joint => self.progress.mean_of_recent(terms.loss, settings.patience / 5),
+        };
+        if self.progress.best_loss.is_none_or(|best| judged < best) {
+            self.progress.best_loss = Some(judged);
             self.progress.since_best = 0;
             if stage == Stage::Warmup {
                 self.engine.remember();
@@ -309,6 +329,17 @@ mod tests {
             "warmup0 remember lr5 warmup1 remember lr5 warmup2 lr5 warmup3 lr5 recall reset \
              joint0c lr1 joint1 lr1 joint2c lr1 joint3 lr1"
         );
+    }
+
+    #[test]
+    fn one_lucky_loss_does_not_end_the_joint_stage() {
+        let mut losses: Vec<f64> = (0..60).map(|i| 2.0 - 0.01 * f64::from(i)).collect();
+        losses[10] = 1.2;
+        losses.extend([3.0; 20]);
+        let mut t = trainer(&losses, &[("patience", "20"), ("warmup", "off")]);
+        while t.step().unwrap().is_some() {}
+        // The mean of four still falls with the trend; it ends twenty epochs after the trend does.
+        assert_eq!(t.progress().stages[0].epochs, 80);
     }
 
     #[test]
