@@ -34,7 +34,6 @@ GOAL = [
     ("w/o adj. matrix drop", (0.888, 0.888, 0.715, 0.903), ["drop_edges=false"]),
 ]
 GOAL_PAP = ["--preset", "acm", "--method", "goal", "--layers", "PAP"]
-GOAL_PAP_SETTINGS = ["clusters=5", "tau=1"]
 
 SECTIONS = {
     "acm": [("X-GOAL on ACM", (0.922, 0.921, 0.773, 0.924), [])],
@@ -57,8 +56,6 @@ def call(*arguments):
 def one(section, name, settings, seed, data, out):
     source = data / ("imdb.pkl" if section == "imdb" else "acm.mat")
     base = {"imdb": ["--preset", "imdb"], "goal": GOAL_PAP}.get(section, ["--preset", "acm"])
-    if section == "goal":
-        settings = GOAL_PAP_SETTINGS + settings
     slug = "".join(c if c.isalnum() else "-" for c in f"{section}-{name}-{seed}".lower())
     run = out / slug
     if not (run / "train.json").exists():

@@ -20,7 +20,7 @@ pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
     };
     let mut settings = preset.settings();
     if let Some(layers) = &choice.layers {
-        settings.layers = Some(layers.clone());
+        settings.choose_layers(layers.clone());
     }
     Ok(settings)
 }

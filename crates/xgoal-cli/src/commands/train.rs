@@ -82,7 +82,7 @@ fn resolve(args: &TrainArgs) -> anyhow::Result<Settings> {
         settings.set(key.trim(), value)?;
     }
     if let Some(layers) = &args.choice.layers {
-        settings.layers = Some(layers.clone());
+        settings.choose_layers(layers.clone());
     }
     if let Some(seed) = args.seed {
         settings.set("seed", &seed.to_string())?;

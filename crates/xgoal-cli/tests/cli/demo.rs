@@ -6,7 +6,7 @@ fn rows(report: &Value) -> (&Value, &[Value]) {
 }
 
 #[test]
-fn a_newcomer_gets_a_row_for_each_part_and_one_for_all() {
+fn all_layers_together_beat_each_part() {
     let sandbox = Sandbox::empty();
     let demo = sandbox.xgoal(&["demo", "--json", "--out", "run"]).done();
     assert_says(&demo.stderr, &["A planted graph"]);
@@ -18,14 +18,8 @@ fn a_newcomer_gets_a_row_for_each_part_and_one_for_all() {
         assert_keys(row, &["name", "macro_f1", "micro_f1", "nmi", "sim"]);
     }
     assert!(sandbox.exists("run/embeddings.npy"));
-}
 
-#[test]
-#[ignore = "not so with the default settings yet: NMI 0.592 with all layers, 0.593 with one alone"]
-fn all_layers_together_beat_each_part() {
-    let report = Sandbox::empty().xgoal(&["demo", "--json"]).done().json();
     let score = |row: &Value, name: &str| row[name]["mean"].as_f64().unwrap();
-    let (all, parts) = rows(&report);
     for part in parts {
         for name in ["nmi", "macro_f1"] {
             let (all, part) = (score(all, name), score(part, name));

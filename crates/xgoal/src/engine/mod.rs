@@ -47,11 +47,11 @@ pub struct Terms {
     pub loss: f64,
     /// Sum over layers of w_v L_N.
     pub l_n: f64,
-    /// Sum over layers of w_v L_C; `None` where the stage has no such term.
+    /// Sum over layers of w_v L_C; `None` where it has no weight or outside the joint stage.
     pub l_c: Option<f64>,
-    /// R_N; `None` for a single layer.
+    /// R_N; `None` where it has no weight or nothing to align.
     pub r_n: Option<f64>,
-    /// R_C; `None` for a single layer or outside the joint stage.
+    /// R_C; `None` where it has no weight, nothing to align, or outside the joint stage.
     pub r_c: Option<f64>,
     /// Lower bound on the mutual information between the embeddings of two layers, log 2 - R_N.
     pub mi_node: Option<f64>,

@@ -45,7 +45,13 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
     let mut candidates = Vec::new();
     for NamedArray { name, array } in arrays {
         match name.as_str() {
-            "feature" | "features" => attributes = Some((name, array)),
+            "feature" | "features" => {
+                if let Some((first, _)) = attributes.replace((name.clone(), array)) {
+                    return Err(Error::Data(format!(
+                        "both `{first}` and `{name}` are there; expected one of them"
+                    )));
+                }
+            }
             "label" | "labels" => labels = Some(array),
             "train_idx" => splits[0] = Some(node_numbers(&name, array)?),
             "val_idx" => splits[1] = Some(node_numbers(&name, array)?),
@@ -99,7 +105,9 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
     if let Some(labels) = labels {
         graph = graph.with_labels(as_labels(labels, nodes)?)?;
     }
-    if let [Some(train), Some(val), Some(test)] = splits {
+    if splits.iter().any(Option::is_some) {
+        // A part that is not there is empty; what needs it says so.
+        let [train, val, test] = splits.map(Option::unwrap_or_default);
         graph = graph.with_splits(Splits { train, val, test })?;
     }
     Ok(graph)
@@ -162,7 +170,17 @@ fn node_numbers(name: &str, array: Array) -> Result<Vec<u32>> {
             Error::Data(format!("`{name}`: node {number} at position {i}; expected at least 0"))
         })
     });
-    numbers.collect()
+    let numbers: Vec<u32> = numbers.collect::<Result<_>>()?;
+    let mut sorted = numbers.clone();
+    sorted.sort_unstable();
+    // A mask of zeros and ones would otherwise pass for nodes 0 and 1.
+    match sorted.windows(2).find(|w| w[0] == w[1]) {
+        Some(pair) => Err(Error::Data(format!(
+            "`{name}`: node {} stands there twice; expected a list of different node numbers",
+            pair[0]
+        ))),
+        None => Ok(numbers),
+    }
 }
 
 fn as_ids(array: Array) -> Result<Vec<String>> {
@@ -278,6 +296,8 @@ mod tests {
         assert!(refused(|a| a[4] = vector("train_idx", &[0.5])).contains("`train_idx`: 0.5"));
         assert!(refused(|a| a[4] = vector("train_idx", &[-1.0])).contains("node -1"));
         assert!(refused(|a| a[4] = vector("train_idx", &[3.0])).contains("train split: node 3"));
+        let mask = vector("train_idx", &[1.0, 1.0, 0.0]);
+        assert!(refused(|a| a[4] = mask.clone()).contains("node 1 stands there twice"));
         assert!(refused(|a| a[3] = vector("label", &[0.0, 1.0])).contains("2 labels for 3 nodes"));
         let unknown = assemble(arrays(), Some(&["PTP".to_string()])).unwrap_err().to_string();
         assert_eq!(unknown, "no layer is called `PTP`; the graph has PAP, PLP");

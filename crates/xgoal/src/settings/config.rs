@@ -60,11 +60,6 @@ impl Settings {
         {
             range(key, value, "a finite number above 0", value.is_finite() && value > 0.0)?;
         }
-        if self.method == Method::Goal {
-            self.mu_n = 0.0;
-            self.mu_c = 0.0;
-            self.warmup_mu_n = 0.0;
-        }
         let count = layer_names.len();
         let clusters = spread("clusters", &self.clusters, count)?;
         let tau = spread("tau", &self.tau, count)?;
@@ -112,7 +107,12 @@ impl Config {
         &self.layers
     }
 
-    /// Every setting, resolved: the layers are named, and alignment is off for GOAL.
+    /// Whether layers are aligned: X-GOAL, and several of them.
+    pub fn aligned(&self) -> bool {
+        self.settings.method == Method::Xgoal && self.layers.len() > 1
+    }
+
+    /// Every setting, resolved: the layers are named.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -165,12 +165,26 @@ mod tests {
     }
 
     #[test]
-    fn goal_switches_alignment_off() {
+    fn goal_and_a_single_layer_are_not_aligned() {
         let mut s = Preset::Acm.settings();
+        assert!(s.clone().validate(&names(2)).unwrap().aligned());
         s.method = Method::Goal;
-        let config = s.validate(&names(2)).unwrap();
-        let s = config.settings();
-        assert_eq!((s.mu_n, s.mu_c, s.warmup_mu_n), (0.0, 0.0, 0.0));
-        assert_eq!(config.layers()[0].clusters, 30);
+        assert!(!s.clone().validate(&names(2)).unwrap().aligned());
+        s.method = Method::Xgoal;
+        s.choose_layers(vec!["PAP".to_string()]);
+        assert!(!s.validate(&names(1)).unwrap().aligned());
+    }
+
+    #[test]
+    fn per_layer_values_follow_the_layers_of_a_preset() {
+        let mut s = Preset::Acm.settings();
+        s.choose_layers(vec!["PAP".to_string(), "PLP".to_string()]);
+        assert_eq!(s.clusters, PerLayer::Each(vec![5, 30]));
+        s.choose_layers(vec!["PAP".to_string()]);
+        assert_eq!(s.clusters, PerLayer::Each(vec![5]));
+        assert_eq!(s.tau, PerLayer::Each(vec![1.0]));
+        // Layers the preset does not know leave its values to be checked by validate.
+        s.choose_layers(vec!["x".to_string()]);
+        assert_eq!(s.clusters, PerLayer::Each(vec![5]));
     }
 }

@@ -107,7 +107,13 @@ impl Reader for Names {
     const EXPECTED: &'static str = "a list of layer names";
     fn read(value: &Value) -> Option<Self::Out> {
         let names = value.as_array()?.iter();
-        names.map(|v| v.as_str().map(str::to_string)).collect::<Option<Vec<_>>>().map(Some)
+        let name = |v: &Value| match v {
+            Value::String(name) => Some(name.clone()),
+            // A layer may be called 1 as well.
+            Value::Integer(number) => Some(number.to_string()),
+            _ => None,
+        };
+        names.map(name).collect::<Option<Vec<_>>>().map(Some)
     }
     fn write(out: &Self::Out) -> Option<Value> {
         let names = out.as_ref()?;
@@ -221,11 +227,23 @@ impl Settings {
         };
         let text = text.trim();
         let value = match literal(text) {
-            Value::String(s) if s == text && (text.contains(',') || key == "layers") => {
+            Value::String(s) if s == text && text.contains(',') => {
                 Value::Array(text.split(',').map(|part| literal(part.trim())).collect())
             }
             value => value,
         };
+        let value = match value {
+            one @ (Value::String(_) | Value::Integer(_)) if key == "layers" => {
+                Value::Array(vec![one])
+            }
+            value => value,
+        };
+        if key == "layers"
+            && let Some(Some(names)) = Names::read(&value)
+        {
+            self.choose_layers(names);
+            return Ok(());
+        }
         self.set_value(key, &value)
     }
 

@@ -151,6 +151,31 @@ pub struct Settings {
     pub self_loops: SelfLoops,
 }
 
+impl Settings {
+    /// Uses these layers, in this order. Values that were given per layer follow their layers' names.
+    pub fn choose_layers(&mut self, names: Vec<String>) {
+        let old = self.layers.take().unwrap_or_default();
+        let places: Option<Vec<usize>> =
+            names.iter().map(|name| old.iter().position(|o| o == name)).collect();
+        if let Some(places) = places {
+            self.clusters.reorder(old.len(), &places);
+            self.tau.reorder(old.len(), &places);
+            self.layer_weights.reorder(old.len(), &places);
+        }
+        self.layers = Some(names);
+    }
+}
+
+impl<T: Copy> PerLayer<T> {
+    fn reorder(&mut self, layers: usize, places: &[usize]) {
+        if let PerLayer::Each(list) = self
+            && list.len() == layers
+        {
+            *list = places.iter().map(|p| list[*p]).collect();
+        }
+    }
+}
+
 impl Default for Settings {
     /// The `auto` preset.
     fn default() -> Self {

@@ -136,8 +136,10 @@ impl<E: Engine> Trainer<E> {
         let settings = self.config.settings();
         let stage = self.stage();
         let epoch = self.progress.epoch;
-        let recluster =
-            stage == Stage::Joint && (epoch as usize).is_multiple_of(settings.cluster_every);
+        let clustered = settings.lambda_c > 0.0 || (self.config.aligned() && settings.mu_c > 0.0);
+        let recluster = stage == Stage::Joint
+            && clustered
+            && (epoch as usize).is_multiple_of(settings.cluster_every);
         let terms = self.engine.evaluate(&Step { stage, epoch, recluster })?;
         for (term, value) in [
             ("l_n", Some(terms.l_n)),

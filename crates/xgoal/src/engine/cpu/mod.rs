@@ -28,7 +28,7 @@ use super::{Engine, EngineState, Prototypes, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessed;
 use crate::kmeans::KMeans;
-use crate::matrix::Dense;
+use crate::matrix::{Dense, Matrix};
 use crate::model::LayerWeights;
 use crate::random::Purpose;
 use crate::real::{Real, View};
@@ -134,6 +134,14 @@ impl<T: Kernels> CpuEngine<T> {
                 "layer `{}`: {} entries, expected at most {most}",
                 config.layers()[v].name,
                 graph.layers[v].nnz()
+            )));
+        }
+        if let Matrix::Sparse(m) = &graph.attributes
+            && m.nnz() > most
+        {
+            return Err(Error::Data(format!(
+                "{} attribute entries, expected at most {most}",
+                m.nnz()
             )));
         }
         let settings = config.settings();

@@ -53,8 +53,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
     /// The terms that belong to a stage.
     pub fn new(config: &'a Config, stage: Stage, prototypes: Option<&'a [Prototypes<T>]>) -> Self {
         let s = config.settings();
-        let several = config.layers().len() > 1;
-        let aligned = |weight: f64| if several { weight } else { 0.0 };
+        let aligned = |weight: f64| if config.aligned() { weight } else { 0.0 };
         match stage {
             Stage::Warmup => Self {
                 config,
