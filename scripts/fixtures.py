@@ -32,7 +32,7 @@ def arrays(folder):
         "flags": layer != 0,
         "small": layer[:, :2].astype(np.int8),
         "feature": feature,
-        "train_idx": np.array([[0, 2, 70000]], dtype=np.int32),
+        "numbers": np.array([[0, 2, 70000]], dtype=np.int32),
         "ids": np.array(["a", "bc", "d", "é"]),
         "settings": {"passed": "over"},
     }
@@ -48,7 +48,7 @@ def arrays(folder):
         PAP=layer,
         PLP_data=csr.data, PLP_indices=csr.indices, PLP_indptr=csr.indptr, PLP_shape=csr.shape,
         feature=feature,
-        train_idx=np.array([0, 2, 70000]),
+        numbers=np.array([0, 2, 70000]),
         ids=np.array(["a", "bc", "d", "é"]),
     )
     sp.save_npz(folder / "csr.npz", csr)

@@ -27,8 +27,8 @@ fn feature(name: &str) -> NamedArray {
     named(name, Array::Matrix(Matrix::Dense(feature_values())))
 }
 
-fn train_idx(shape: (usize, usize)) -> NamedArray {
-    named("train_idx", Array::Vector { values: vec![0.0, 2.0, 70_000.0], shape })
+fn numbers(shape: (usize, usize)) -> NamedArray {
+    named("numbers", Array::Vector { values: vec![0.0, 2.0, 70_000.0], shape })
 }
 
 fn ids() -> NamedArray {
@@ -48,7 +48,7 @@ fn matlab_files_of_scipy() {
         named("flags", sparse(4, flags)),
         named("small", sparse(2, small)),
         feature("feature"),
-        train_idx((1, 3)),
+        numbers((1, 3)),
         ids(),
     ];
     for file in ["plain.mat", "compressed.mat"] {
@@ -72,7 +72,7 @@ fn numpy_arrays() {
 fn numpy_and_scipy_archives() {
     let mut arrays = npz::read(&fixture("arrays.npz")).unwrap();
     arrays.sort_by(|a, b| a.name.cmp(&b.name));
-    let expected = [layer("PAP"), layer("PLP"), feature("feature"), ids(), train_idx((3, 1))];
+    let expected = [layer("PAP"), layer("PLP"), feature("feature"), ids(), numbers((3, 1))];
     assert_eq!(arrays, expected);
     for name in ["csr", "csc_array", "coo"] {
         assert_eq!(npz::read(&fixture(&format!("{name}.npz"))).unwrap(), [layer(name)]);

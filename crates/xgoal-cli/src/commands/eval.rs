@@ -45,7 +45,7 @@ fn run_layers(embeddings: &Path) -> xgoal::Result<Option<Vec<String>>> {
 
 /// The paper's protocol on the labels and splits of a graph.
 pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Result<Report> {
-    let missing = |what| {
+    let missing = |what: &str| {
         Error::Data(format!(
             "the source has no {what}; the protocol needs `label`, `train_idx`, `val_idx` and \
              `test_idx`"
@@ -53,6 +53,10 @@ pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Re
     };
     let labels = graph.labels().ok_or_else(|| missing("labels"))?;
     let splits = graph.splits().ok_or_else(|| missing("train/val/test split"))?;
+    let parts = [("training", &splits.train), ("validation", &splits.val), ("test", &splits.test)];
+    if let Some((name, _)) = parts.iter().find(|(_, nodes)| nodes.is_empty()) {
+        return Err(missing(&format!("{name} nodes")));
+    }
     let task = Task {
         labels: &labels.classes,
         classes: labels.names.len(),
