@@ -2,14 +2,16 @@
 """Trains and scores everything docs/results.md shows, and prints its tables.
 
     cargo build --release
-    python3 scripts/reproduce.py DATA [--out runs/reproduce] [--only acm,imdb,goal,multiplex]
+    python3 scripts/reproduce.py DATA [--out runs/reproduce] [--only acm,imdb,goal,multiplex] [--jobs 1]
 
 DATA is a folder with acm.mat and imdb.pkl as published. Each run goes into its own folder below
 --out; a run that is already there is scored again but not trained again. Needs nothing but Python 3.
 """
 
 import argparse
+import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import statistics
@@ -53,7 +55,8 @@ def call(*arguments):
     return done.stdout
 
 
-def one(section, name, settings, seed, data, out):
+def one(section, name, settings, seed, arguments):
+    data, out = arguments.data, arguments.out
     source = data / ("imdb.pkl" if section == "imdb" else "acm.mat")
     base = {"imdb": ["--preset", "imdb"], "goal": GOAL_PAP}.get(section, ["--preset", "acm"])
     slug = "".join(c if c.isalnum() else "-" for c in f"{section}-{name}-{seed}".lower())
@@ -61,7 +64,9 @@ def one(section, name, settings, seed, data, out):
     if not (run / "train.json").exists():
         shutil.rmtree(run, ignore_errors=True)
         sets = [part for setting in settings for part in ("--set", setting)]
-        report = call("train", source, "--out", run, *base, *sets, "--seed", seed, "--json", "-q")
+        threads = ["--threads", max(1, (os.cpu_count() or 1) // arguments.jobs)]
+        where = [source, "--out", run, "--seed", seed, "--json", "-q"]
+        report = call("train", *where, *base, *sets, *threads)
         (run / "train.json").write_text(report)
     training = json.loads((run / "train.json").read_text())
     scores = json.loads(call("eval", run, source, "--json", "-q"))
@@ -84,27 +89,32 @@ def main():
     parser.add_argument("--only", default=",".join(SECTIONS))
     parser.add_argument("--seeds", type=int, help="seeds per row (5 for X-GOAL, 3 for the rest)")
     parser.add_argument("--xgoal", type=pathlib.Path, default=program, help="the executable")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, sharing the cores")
     arguments = parser.parse_args()
     globals()["program"] = arguments.xgoal
     arguments.out.mkdir(parents=True, exist_ok=True)
+    rows = [
+        (section, *row, range(arguments.seeds or (5 if section in ("acm", "imdb") else 3)))
+        for section in arguments.only.split(",")
+        for row in SECTIONS[section]
+    ]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        started = [
+            [pool.submit(one, section, name, settings, seed, arguments) for seed in seeds]
+            for section, name, _, settings, seeds in rows
+        ]
+        finished = [[run.result() for run in runs] for runs in started]
     table = [
         "| | " + " / ".join(METRICS) + " | std over seeds | paper | seeds | seconds |",
         "|---|---|---|---|---|---|",
     ]
-    for section in arguments.only.split(","):
-        print(section, file=sys.stderr)
-        count = arguments.seeds or (5 if section in ("acm", "imdb") else 3)
-        for name, paper, settings in SECTIONS[section]:
-            runs = [
-                one(section, name, settings, seed, arguments.data, arguments.out)
-                for seed in range(count)
-            ]
-            columns = list(zip(*(row for row, _ in runs)))
-            means = " / ".join(f"{statistics.mean(c):.3f}" for c in columns)
-            spread = " / ".join(f"{statistics.pstdev(c):.3f}" for c in columns)
-            seconds = statistics.median(s for _, s in runs)
-            paper = " / ".join(f"{value:.3f}" for value in paper)
-            table.append(f"| {name} | {means} | {spread} | {paper} | {count} | {seconds:.0f} |")
+    for (_, name, paper, _, seeds), runs in zip(rows, finished):
+        columns = list(zip(*(row for row, _ in runs)))
+        means = " / ".join(f"{statistics.mean(c):.3f}" for c in columns)
+        spread = " / ".join(f"{statistics.pstdev(c):.3f}" for c in columns)
+        seconds = statistics.median(s for _, s in runs)
+        paper = " / ".join(f"{value:.3f}" for value in paper)
+        table.append(f"| {name} | {means} | {spread} | {paper} | {len(seeds)} | {seconds:.0f} |")
     print("\n" + "\n".join(table))
 
 

@@ -83,13 +83,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The mean of the last `window` losses, the given one included.
-    fn mean_of_recent(&mut self, loss: f64, window: usize) -> f64 {
-        if self.recent.len() >= window.max(1) {
+    /// The mean of the last `window` losses, the given one included, once there are so many.
+    fn mean_of_recent(&mut self, loss: f64, window: usize) -> Option<f64> {
+        let window = window.max(1);
+        self.recent.push(loss);
+        if self.recent.len() > window {
             self.recent.remove(0);
         }
-        self.recent.push(loss);
-        self.recent.iter().sum::<f64>() / self.recent.len() as f64
+        (self.recent.len() == window).then(|| self.recent.iter().sum::<f64>() / window as f64)
     }
 }
 
@@ -154,11 +155,12 @@ impl<E: Engine> Trainer<E> {
         }
         let settings = self.config.settings();
         let judged = match stage {
-            Stage::Warmup => terms.loss,
+            Stage::Warmup => Some(terms.loss),
             Stage::Joint => self.progress.mean_of_recent(terms.loss, settings.patience / 5),
         };
-        if self.progress.best_loss.is_none_or(|best| judged < best) {
-            self.progress.best_loss = Some(judged);
+        let best = self.progress.best_loss;
+        if judged.is_none_or(|judged| best.is_none_or(|best| judged < best)) {
+            self.progress.best_loss = judged;
             self.progress.since_best = 0;
             if stage == Stage::Warmup {
                 self.engine.remember();
