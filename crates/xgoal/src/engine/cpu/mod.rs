@@ -1,9 +1,9 @@
 //! The engine for CPU cores.
 //!
-//! One epoch: draw the views ([`draw`]), encode them ([`encoder`]), cluster when asked, turn the
-//! embeddings into gradients in place ([`objective`], over [`losses`]), push these back through the
-//! encoders, and let [`adam`] move the weights. Work is split over the current rayon pool in blocks of
-//! [`BLOCK`] nodes; every sum has one order, so the bits do not depend on the number of threads.
+//! One epoch: draw the views (`draw`), encode them (`encoder`), cluster when asked, turn the
+//! embeddings into gradients in place (`objective`, over `losses`), push these back through the
+//! encoders, and let `adam` move the weights. Work is split over the current rayon pool in blocks of
+//! `BLOCK` nodes; every sum has one order, so the bits do not depend on the number of threads.
 
 mod adam;
 mod adjacency;
