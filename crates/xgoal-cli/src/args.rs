@@ -37,6 +37,8 @@ pub enum Command {
     Embed(EmbedArgs),
     /// Score embeddings by the paper's protocol
     Eval(EvalArgs),
+    /// Time epochs on this machine, by phase, and measure memory
+    Bench(BenchArgs),
 }
 
 /// `xgoal demo`
@@ -70,14 +72,9 @@ pub struct Choice {
     pub layers: Option<Vec<String>>,
 }
 
-/// `xgoal train`
+/// Settings from everywhere they can be given.
 #[derive(Debug, Args)]
-pub struct TrainArgs {
-    /// A .mat, .pkl or .npz file
-    pub source: PathBuf,
-    /// Folder to write the run into
-    #[arg(long, value_name = "RUN")]
-    pub out: PathBuf,
+pub struct Tuning {
     #[command(flatten)]
     pub choice: Choice,
     /// Settings from a TOML file, on top of the preset
@@ -92,6 +89,18 @@ pub struct TrainArgs {
     /// goal (each layer for itself) or xgoal (layers aligned)
     #[arg(long)]
     pub method: Option<String>,
+}
+
+/// `xgoal train`
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// A .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder to write the run into
+    #[arg(long, value_name = "RUN")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub tuning: Tuning,
     /// Go on with an interrupted run in RUN; takes its settings
     #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
     pub resume: bool,
@@ -127,4 +136,16 @@ pub struct EvalArgs {
     /// Seed of the classifiers and of k-means
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// `xgoal bench`
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// A .mat, .pkl or .npz file
+    pub source: PathBuf,
+    #[command(flatten)]
+    pub tuning: Tuning,
+    /// Epochs to time in each stage; the joint stage runs whole clustering periods
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub epochs: u32,
 }

@@ -67,33 +67,17 @@ impl KMeans {
     /// There must be at least as many rows as clusters. They may repeat: with fewer distinct rows
     /// than clusters, some clusters stay without points and keep the centre they were seeded with.
     pub fn fit<T: Real>(&self, points: View<'_, T>, stream: Stream) -> Result<Clustering<T>> {
-        self.check(points.rows)?;
-        let points = Points::new(points)?;
-        let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
-        let outcomes: Vec<Outcome<T>> = if points.blocks() < BLOCKS_FOR_SEQUENTIAL_RESTARTS {
-            let seeds = init::plus_plus(&points, self.clusters, &streams);
-            let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);
-            seeds.par_iter().map(run).collect()
-        } else {
-            let mut lloyd = Lloyd::new(&points, self.clusters);
-            let mut restart = |stream: &Stream| {
-                let seeds = init::plus_plus(&points, self.clusters, std::slice::from_ref(stream));
-                lloyd.run(&seeds[0], self)
-            };
-            streams.iter().map(&mut restart).collect()
-        };
-        // `min_by` keeps the first of equal minima.
-        let best = outcomes.into_iter().min_by(|a, b| a.inertia.total_cmp(&b.inertia));
-        self.finish(&points, best.expect("restarts > 0 was checked"))
+        self.best(points, None, stream)
     }
 
-    /// Clusters the rows of `points` once, from the given centres (one per row).
+    /// Like [`KMeans::fit`], with one more start from the given centres (one per row). There may be
+    /// no restarts beside it.
     pub fn fit_from<T: Real>(
         &self,
         points: View<'_, T>,
         centers: View<'_, T>,
+        stream: Stream,
     ) -> Result<Clustering<T>> {
-        self.check(points.rows)?;
         if (centers.rows, centers.cols) != (self.clusters, points.cols) {
             return Err(Error::Shape {
                 operation: "k-means from initial centres",
@@ -101,17 +85,41 @@ impl KMeans {
                 right: (centers.rows, centers.cols),
             });
         }
-        let points = Points::new(points)?;
-        let seeds = points.centred(centers)?;
-        let outcome = Lloyd::new(&points, self.clusters).run(&seeds, self);
-        self.finish(&points, outcome)
+        self.best(points, Some(centers), stream)
     }
 
-    fn check(&self, rows: usize) -> Result<()> {
-        if self.clusters == 0 || self.restarts == 0 || self.max_iterations == 0 {
+    fn best<T: Real>(
+        &self,
+        points: View<'_, T>,
+        from: Option<View<'_, T>>,
+        stream: Stream,
+    ) -> Result<Clustering<T>> {
+        self.check(points.rows, self.restarts + usize::from(from.is_some()))?;
+        let points = Points::new(points)?;
+        let given = from.map(|centers| points.centred(centers)).transpose()?;
+        let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
+        let outcomes: Vec<Outcome<T>> = if points.blocks() < BLOCKS_FOR_SEQUENTIAL_RESTARTS {
+            let mut seeds = init::plus_plus(&points, self.clusters, &streams);
+            seeds.extend(given);
+            let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);
+            seeds.par_iter().map(run).collect()
+        } else {
+            let mut lloyd = Lloyd::new(&points, self.clusters);
+            let seeded = streams.iter().map(|stream| {
+                init::plus_plus(&points, self.clusters, std::slice::from_ref(stream)).remove(0)
+            });
+            seeded.chain(given).map(|seeds| lloyd.run(&seeds, self)).collect()
+        };
+        // `min_by` keeps the first of equal minima.
+        let best = outcomes.into_iter().min_by(|a, b| a.inertia.total_cmp(&b.inertia));
+        self.finish(&points, best.expect("starts > 0 was checked"))
+    }
+
+    fn check(&self, rows: usize, starts: usize) -> Result<()> {
+        if self.clusters == 0 || starts == 0 || self.max_iterations == 0 {
             return Err(Error::Data(format!(
                 "k-means: {} clusters, {} restarts and {} iterations, expected at least 1 of each",
-                self.clusters, self.restarts, self.max_iterations
+                self.clusters, starts, self.max_iterations
             )));
         }
         if self.clusters > rows {

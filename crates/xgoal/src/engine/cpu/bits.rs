@@ -13,7 +13,7 @@
 //! equal rows stand together, which turns a layer of cliques into few full tiles. Sixteen columns of the
 //! table are worked on at a time, so that the sums of a tile (16 x 16 of them) stay in the fastest cache.
 
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Work};
 use super::mask::Mask;
 use crate::matrix::Csr;
 use rayon::prelude::*;
@@ -170,58 +170,98 @@ impl Bits {
             _ => None,
         };
         out.par_chunks_mut(SHARED * TILE * dim).enumerate().for_each(|(chunk, out)| {
-            T::vectorized(|| {
-                for strip in (0..dim).step_by(STRIP) {
-                    let width = STRIP.min(dim - strip);
-                    let mut sums = [[T::default(); STRIP]; SHARED * TILE];
-                    let leaf = |at: usize| {
-                        let mut leaf = [T::default(); STRIP];
-                        if let Some(&n) = self.order.get(at) {
-                            let scale = scale[n as usize];
-                            let from = permutation.map_or(n, |p| p[n as usize]) as usize;
-                            let row = &table[from * dim + strip..][..width];
-                            leaf.iter_mut().zip(row).for_each(|(l, v)| *l = scale * *v);
-                        }
-                        leaf
-                    };
-                    accumulate(chunk * SHARED, index, words, pattern, leaf, &mut sums);
-                    for (row, sums) in out.chunks_mut(dim).zip(&sums) {
-                        row[strip..strip + width].copy_from_slice(&sums[..width]);
-                    }
-                }
+            let bits = self;
+            let chunk = chunk * SHARED;
+            T::vectorized(Chunk {
+                bits,
+                index,
+                words,
+                pattern,
+                chunk,
+                table,
+                permutation,
+                scale,
+                dim,
+                out,
             });
         });
     }
 }
 
-/// Adds the picked sums of all tiles of `SHARED` rows of tiles.
-#[inline(always)]
-fn accumulate<T: Kernels>(
-    first: usize,
-    index: &Index,
-    words: &[u64],
-    pattern: Option<&[u64]>,
-    leaf: impl Fn(usize) -> [T; STRIP],
-    sums: &mut [[T; STRIP]; SHARED * TILE],
-) {
-    let mut lists: [&[(u32, u32)]; SHARED] = std::array::from_fn(|i| index.of(first + i));
-    let mut picks = [[[T::default(); STRIP]; 16]; TILE / 4];
-    while let Some(column) = lists.iter().filter_map(|l| l.first()).map(|t| t.0).min() {
-        for (nibble, picks) in picks.iter_mut().enumerate() {
-            lay_out(|i| leaf(column as usize * TILE + 4 * nibble + i), picks);
+/// The product of `SHARED` rows of tiles.
+struct Chunk<'a, T> {
+    bits: &'a Bits,
+    index: &'a Index,
+    words: &'a [u64],
+    pattern: Option<&'a [u64]>,
+    chunk: usize,
+    table: &'a [T],
+    permutation: Option<&'a [u32]>,
+    scale: &'a [T],
+    dim: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Kernels> Work for Chunk<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        for strip in (0..self.dim).step_by(STRIP) {
+            let width = STRIP.min(self.dim - strip);
+            let mut sums = [[T::default(); STRIP]; SHARED * TILE];
+            self.accumulate(strip, width, &mut sums);
+            for (row, sums) in self.out.chunks_mut(self.dim).zip(&sums) {
+                row[strip..strip + width].copy_from_slice(&sums[..width]);
+            }
         }
-        for (list, sums) in lists.iter_mut().zip(sums.chunks_exact_mut(TILE)) {
-            let Some(&(_, tile)) = list.first().filter(|t| t.0 == column) else {
-                continue;
-            };
-            *list = &list[1..];
-            let at = tile as usize * TILE;
-            let words = &words[at..at + TILE];
-            match pattern {
-                None => words.iter().zip(sums).for_each(|(w, s)| pick(*w, &picks, s)),
-                Some(pattern) => {
-                    let words = words.iter().zip(&pattern[at..at + TILE]);
-                    words.zip(sums).for_each(|((w, p), s)| pick(w & p, &picks, s));
+    }
+}
+
+impl<T: Kernels> Chunk<'_, T> {
+    /// Adds the picked sums of all tiles.
+    #[inline(always)]
+    fn accumulate(&mut self, strip: usize, width: usize, sums: &mut [[T; STRIP]; SHARED * TILE]) {
+        let mut lists: [&[(u32, u32)]; SHARED] =
+            std::array::from_fn(|i| self.index.of(self.chunk + i));
+        let mut picks = [[[T::default(); STRIP]; 16]; TILE / 4];
+        while let Some(column) = lists.iter().filter_map(|l| l.first()).map(|t| t.0).min() {
+            for (nibble, picks) in picks.iter_mut().enumerate() {
+                let mut leaves = [[T::default(); STRIP]; 4];
+                for (i, leaf) in leaves.iter_mut().enumerate() {
+                    self.leaf(column as usize * TILE + 4 * nibble + i, strip, width, leaf);
+                }
+                lay_out(&leaves, picks);
+            }
+            for (list, sums) in lists.iter_mut().zip(sums.chunks_exact_mut(TILE)) {
+                let Some(&(_, tile)) = list.first().filter(|t| t.0 == column) else {
+                    continue;
+                };
+                *list = &list[1..];
+                let at = tile as usize * TILE;
+                let words = &self.words[at..at + TILE];
+                let pattern = self.pattern.map_or(words, |p| &p[at..at + TILE]);
+                for i in 0..TILE {
+                    pick(words[i] & pattern[i], &picks, &mut sums[i]);
+                }
+            }
+        }
+    }
+
+    /// Sixteen columns of the table's row for a position, scaled; zeros past the last one.
+    #[inline(always)]
+    fn leaf(&self, at: usize, strip: usize, width: usize, out: &mut [T; STRIP]) {
+        if let Some(&n) = self.bits.order.get(at) {
+            let scale = self.scale[n as usize];
+            let from = self.permutation.map_or(n, |p| p[n as usize]) as usize;
+            let row = &self.table[from * self.dim + strip..][..width];
+            if let Ok(row) = <&[T; STRIP]>::try_from(row) {
+                for i in 0..STRIP {
+                    out[i] = scale * row[i];
+                }
+            } else {
+                for (o, v) in out.iter_mut().zip(row) {
+                    *o = scale * *v;
                 }
             }
         }
@@ -230,11 +270,11 @@ fn accumulate<T: Kernels>(
 
 /// All sixteen sums of four rows.
 #[inline(always)]
-fn lay_out<T: Kernels>(leaf: impl Fn(usize) -> [T; STRIP], out: &mut [[T; STRIP]; 16]) {
-    for bit in 0..4 {
-        let leaf = leaf(bit);
-        let (done, rest) = out.split_at_mut(1 << bit);
-        for (to, from) in rest.iter_mut().zip(done) {
+fn lay_out<T: Kernels>(leaves: &[[T; STRIP]; 4], out: &mut [[T; STRIP]; 16]) {
+    for (bit, leaf) in leaves.iter().enumerate() {
+        for k in 0..1 << bit {
+            let from = out[k];
+            let to = &mut out[(1 << bit) + k];
             for i in 0..STRIP {
                 to[i] = from[i] + leaf[i];
             }
@@ -246,16 +286,19 @@ fn lay_out<T: Kernels>(leaf: impl Fn(usize) -> [T; STRIP], out: &mut [[T; STRIP]
 #[inline(always)]
 fn pick<T: Kernels>(word: u64, picks: &[[[T; STRIP]; 16]; TILE / 4], sums: &mut [T; STRIP]) {
     // Two running sums, as one would wait for itself.
-    let mut halves = [*sums, [T::default(); STRIP]];
-    for (nibble, picks) in picks.iter().enumerate() {
-        let half = &mut halves[nibble % 2];
-        let pick = &picks[(word >> (4 * nibble) & 15) as usize];
+    let (mut even, mut odd) = (*sums, [T::default(); STRIP]);
+    for (pair, picks) in picks.chunks_exact(2).enumerate() {
+        let byte = word >> (8 * pair);
+        let (a, b) = (&picks[0][(byte & 15) as usize], &picks[1][(byte >> 4 & 15) as usize]);
         for i in 0..STRIP {
-            half[i] += pick[i];
+            even[i] += a[i];
+        }
+        for i in 0..STRIP {
+            odd[i] += b[i];
         }
     }
     for i in 0..STRIP {
-        sums[i] = halves[0][i] + halves[1][i];
+        sums[i] = even[i] + odd[i];
     }
 }
 

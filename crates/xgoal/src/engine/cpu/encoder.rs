@@ -23,7 +23,7 @@ use super::BLOCK;
 use super::adjacency::{Adjacency, Product};
 use super::attributes::{Attributes, Pair, PairMut};
 use super::draw::Draw;
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Work};
 use super::phases::{Clock, Phase};
 use super::rows::Scratches;
 use crate::matrix::Dense;
@@ -268,8 +268,25 @@ fn add_scaled<T: Kernels>(scale: T, rows: &Dense<T>, out: &mut Dense<T>) {
     let size = BLOCK * out.cols();
     let rows = rows.values().par_chunks(size);
     out.values_mut().par_chunks_mut(size).zip(rows).for_each(|(out, rows)| {
-        T::vectorized(|| out.iter_mut().zip(rows).for_each(|(o, r)| *o = scale * *o + *r));
+        T::vectorized(AddScaled { scale, rows, out });
     });
+}
+
+struct AddScaled<'a, T> {
+    scale: T,
+    rows: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Kernels> Work for AddScaled<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (o, r) in self.out.iter_mut().zip(self.rows) {
+            *o = self.scale * *o + *r;
+        }
+    }
 }
 
 /// Column sums of all three views: block sums first, then the blocks in order.

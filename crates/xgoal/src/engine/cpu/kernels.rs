@@ -16,7 +16,19 @@ pub trait Kernels: Real {
     fn tanh_in_place(values: &mut [Self]);
 
     /// Runs `work` compiled for the best instruction set of this machine.
-    fn vectorized<R>(work: impl FnOnce() -> R) -> R;
+    fn vectorized<W: Work>(work: W) -> W::Output;
+}
+
+/// Loops that are compiled once per instruction set.
+///
+/// `run`, and what it calls in its loops, must be `#[inline(always)]`: only code that is inlined is
+/// compiled for the instruction set. A closure cannot be forced to be.
+pub trait Work {
+    /// What it gives back.
+    type Output;
+
+    /// Does it.
+    fn run(self) -> Self::Output;
 }
 
 /// The plain form of [`Kernels::gather`], which every fast one must equal up to rounding.
@@ -39,8 +51,8 @@ impl Kernels for f64 {
         values.iter_mut().for_each(|v| *v = v.tanh());
     }
 
-    fn vectorized<R>(work: impl FnOnce() -> R) -> R {
-        work()
+    fn vectorized<W: Work>(work: W) -> W::Output {
+        work.run()
     }
 }
 
@@ -51,23 +63,36 @@ impl Kernels for f32 {
     }
 
     fn tanh_in_place(values: &mut [f32]) {
-        Self::vectorized(|| values.iter_mut().for_each(|v| *v = tanh(*v)));
+        Self::vectorized(Tanh(values));
     }
 
     #[inline]
-    fn vectorized<R>(work: impl FnOnce() -> R) -> R {
+    fn vectorized<W: Work>(work: W) -> W::Output {
         pulp::Arch::new().dispatch(Run(work))
     }
 }
 
-struct Run<F>(F);
+struct Run<W>(W);
 
-impl<R, F: FnOnce() -> R> pulp::WithSimd for Run<F> {
-    type Output = R;
+impl<W: Work> pulp::WithSimd for Run<W> {
+    type Output = W::Output;
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> R {
-        (self.0)()
+    fn with_simd<S: pulp::Simd>(self, _: S) -> W::Output {
+        self.0.run()
+    }
+}
+
+struct Tanh<'a>(&'a mut [f32]);
+
+impl Work for Tanh<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for v in self.0 {
+            *v = tanh(*v);
+        }
     }
 }
 

@@ -41,6 +41,9 @@ use crate::settings::Config;
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
 
+/// One in so many of the k-means restarts is made beside the last centres.
+const FRESH_SHARE: usize = 5;
+
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
 pub struct CpuEngine<T: Kernels = f32> {
@@ -193,15 +196,27 @@ impl<T: Kernels> CpuEngine<T> {
         self.prototypes = Some(prototypes);
     }
 
+    /// Finds prototypes anew: from scratch the first time, later also from the last ones.
+    ///
+    /// Embeddings move little between two clusterings, so the last centres are nearly always the
+    /// best start; a few fresh seedings keep a better one from being missed.
     fn recluster(&mut self, step: &Step) -> Result<()> {
         let settings = self.config.settings();
         let mut found = Vec::with_capacity(self.views.len());
         for (v, (layer, views)) in self.config.layers().iter().zip(&self.views).enumerate() {
             // The graph may be smaller than the clusters asked for.
             let clusters = layer.clusters.min(self.graph.nodes);
-            let kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
+            let last = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
+            let points = View::from(&views.anchor);
             let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
-            let clustering = kmeans.fit(View::from(&views.anchor), stream)?;
+            let mut kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
+            let clustering = match last.filter(|centers| centers.rows == clusters) {
+                None => kmeans.fit(points, stream)?,
+                Some(last) => {
+                    kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
+                    kmeans.fit_from(points, last, stream)?
+                }
+            };
             found.push(Prototypes {
                 centers: clustering.centers,
                 assignments: clustering.assignments,
