@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod embed;
 pub mod eval;
+pub mod generate;
 pub mod info;
 pub mod train;
 
