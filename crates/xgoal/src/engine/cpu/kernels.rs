@@ -1,7 +1,7 @@
 //! The inner loops, compiled for several instruction sets and chosen at run time.
 //!
-//! `gather` is the one that matters: `out += sum_i values[i] * table[indices[i], :]`, a sparse row
-//! times a dense matrix. Every sparse product of the engine is made of it. For f32 it keeps a strip
+//! `gather` is the one that matters: `out += scale * sum_i values[i] * table[indices[i], :]`, a sparse
+//! row times a dense matrix. Every sparse product of the engine is made of it. For f32 it keeps a strip
 //! of the output row in registers while it walks the entries; for f64, which only checks gradients,
 //! it is the plain loop.
 
@@ -9,8 +9,8 @@ use crate::real::Real;
 
 /// A [`Real`] with the engine's inner loops.
 pub trait Kernels: Real {
-    /// `out += sum_i values[i] * table[indices[i], :]`, with rows of `out.len()` in `table`.
-    fn gather(table: &[Self], indices: &[u32], values: &[Self], out: &mut [Self]);
+    /// `out += scale * sum_i values[i] * table[indices[i], :]`, with rows of `out.len()` in `table`.
+    fn gather(table: &[Self], indices: &[u32], values: &[Self], scale: Self, out: &mut [Self]);
 
     /// Replaces every value by its hyperbolic tangent.
     fn tanh_in_place(values: &mut [Self]);
@@ -20,19 +20,19 @@ pub trait Kernels: Real {
 }
 
 /// The plain form of [`Kernels::gather`], which every fast one must equal up to rounding.
-pub fn gather_plain<T: Real>(table: &[T], indices: &[u32], values: &[T], out: &mut [T]) {
+pub fn gather_plain<T: Real>(table: &[T], indices: &[u32], values: &[T], scale: T, out: &mut [T]) {
     let dim = out.len();
     for (&i, &v) in indices.iter().zip(values) {
         let row = &table[i as usize * dim..][..dim];
         for (o, t) in out.iter_mut().zip(row) {
-            *o += v * *t;
+            *o += scale * v * *t;
         }
     }
 }
 
 impl Kernels for f64 {
-    fn gather(table: &[f64], indices: &[u32], values: &[f64], out: &mut [f64]) {
-        gather_plain(table, indices, values, out);
+    fn gather(table: &[f64], indices: &[u32], values: &[f64], scale: f64, out: &mut [f64]) {
+        gather_plain(table, indices, values, scale, out);
     }
 
     fn tanh_in_place(values: &mut [f64]) {
@@ -46,8 +46,8 @@ impl Kernels for f64 {
 
 impl Kernels for f32 {
     #[inline]
-    fn gather(table: &[f32], indices: &[u32], values: &[f32], out: &mut [f32]) {
-        pulp::Arch::new().dispatch(Gather { table, indices, values, out });
+    fn gather(table: &[f32], indices: &[u32], values: &[f32], scale: f32, out: &mut [f32]) {
+        pulp::Arch::new().dispatch(Gather { table, indices, values, scale, out });
     }
 
     fn tanh_in_place(values: &mut [f32]) {
@@ -89,6 +89,7 @@ struct Gather<'a> {
     table: &'a [f32],
     indices: &'a [u32],
     values: &'a [f32],
+    scale: f32,
     out: &'a mut [f32],
 }
 
@@ -111,7 +112,7 @@ impl pulp::WithSimd for Gather<'_> {
             for (&i, &v) in self.indices.iter().zip(self.values) {
                 let row = &self.table[i as usize * dim..][at..dim];
                 for (o, t) in self.out[at..].iter_mut().zip(row) {
-                    *o += v * *t;
+                    *o += self.scale * v * *t;
                 }
             }
         }
@@ -126,7 +127,6 @@ impl Gather<'_> {
         let width = R * S::F32_LANES;
         let (out, _) = S::as_mut_simd_f32s(&mut self.out[at..at + width]);
         let mut sum = [simd.splat_f32s(0.0); R];
-        sum.copy_from_slice(out);
         for (&i, &v) in self.indices.iter().zip(self.values) {
             let start = i as usize * dim + at;
             let (row, _) = S::as_simd_f32s(&self.table[start..start + width]);
@@ -135,7 +135,10 @@ impl Gather<'_> {
                 sum[r] = simd.mul_add_e_f32s(v, row[r], sum[r]);
             }
         }
-        out.copy_from_slice(&sum);
+        let scale = simd.splat_f32s(self.scale);
+        for (out, sum) in out.iter_mut().zip(sum) {
+            *out = simd.mul_add_e_f32s(scale, sum, *out);
+        }
     }
 }
 
@@ -153,8 +156,8 @@ mod tests {
             let values: Vec<f32> = (0..20).map(|i| s.normal(2_000_000 + i) as f32).collect();
             let mut fast = vec![0.5f32; dim];
             let mut plain = fast.clone();
-            f32::gather(&table, &indices, &values, &mut fast);
-            gather_plain(&table, &indices, &values, &mut plain);
+            f32::gather(&table, &indices, &values, 0.7, &mut fast);
+            gather_plain(&table, &indices, &values, 0.7, &mut plain);
             for (a, b) in fast.iter().zip(&plain) {
                 assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "dim {dim}: {a} and {b}");
             }
