@@ -45,6 +45,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
         Command::Embed(args) => commands::embed::run(&args, output),
         Command::Eval(args) => commands::eval::run(&args, output),
         Command::Bench(args) => commands::bench::run(&args, output),
+        Command::Generate(args) => commands::generate::run(&args, output),
     }
 }
 

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod demo;
 pub mod embed;
 pub mod eval;
+pub mod generate;
 pub mod info;
 pub mod train;
 

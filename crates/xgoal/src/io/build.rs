@@ -262,6 +262,13 @@ fn dense_above((rows, cols): (usize, usize), size: usize) -> usize {
     if rows == cols { usize::MAX } else { (size as f64 * Matrix::DENSE_ABOVE) as usize }
 }
 
+/// Whether a matrix of this shape and so many non-zeros is kept sparse.
+pub(crate) fn is_sparse_shape((rows, cols): (usize, usize), entries: usize) -> bool {
+    let size = rows.checked_mul(cols);
+    let small = rows.max(cols) < u32::MAX as usize && !is_vector((rows, cols));
+    small && size.is_some_and(|size| entries <= dense_above((rows, cols), size))
+}
+
 fn place(order: Order, line: usize, offset: usize) -> (usize, usize) {
     match order {
         Order::RowMajor => (line, offset),
