@@ -23,8 +23,9 @@ A round runs each of them once, xgoal first, each in a process of its own with -
 rounds follow each other, so that a noisy machine is noisy for all. Figures are medians over rounds
 of the median in a process. A warm-up epoch is timed --epochs times after one that is not; a joint
 epoch is seconds over epochs of whole clustering periods (5 epochs), at least --epochs of them, after
-the warm-up's. Peak memory is the whole process, with what it imports and reads. Measure on a machine
-that does nothing else: the last line says how far apart rounds were.
+the warm-up's. Peak memory is the whole process; a peer's counts from when it has read the graph.
+Measure on a machine that does nothing else: OpenMP's threads wait for each other, so the peers lose
+more than xgoal on a busy one. The last line has the load before the start and how far apart rounds were.
 """
 
 import argparse
@@ -150,19 +151,21 @@ def table(taken, graphs, peers, figure, show, head):
     return "\n".join(lines)
 
 
-def report(taken, arguments, setup):
+def report(taken, arguments, setup, load):
     graphs, peers = arguments.only, arguments.peers
     joint = [peer for peer in peers if peer != "dmgi"]
     seconds = lambda value: f"{value:.3g} s"
     size = lambda value: f"{value / 1e9:.2f} GB" if value >= 1e9 else f"{value / 1e6:.0f} MB"
     parts = [table(taken, graphs, peers, WARMUP, seconds, "warm-up epoch")]
     if joint:
-        parts.append(table(taken, graphs, joint, JOINT, seconds, "joint epoch, clustering included"))
+        head = "joint epoch, peers with scikit-learn's k-means"
+        parts.append(table(taken, graphs, joint, JOINT, seconds, head))
     parts.append(table(taken, graphs, peers, MEMORY, size, "peak memory"))
     spread = max(max(values) / min(values) for (_, _, figure), values in taken.items() if figure != MEMORY)
     parts.append(
-        f"In brackets: times xgoal's. {setup}; {arguments.threads} threads; medians of {arguments.rounds} rounds "
-        f"of {arguments.epochs} epochs; the slowest round of any figure took at most {spread:.2f} times its fastest."
+        f"In brackets: times xgoal's. {setup}; {arguments.threads} threads, {arguments.rounds} rounds of "
+        f"{arguments.epochs} epochs, medians; load {load:.1f} before the start; the slowest round of any "
+        f"figure took at most {spread:.2f} times its fastest."
     )
     return "\n\n".join(parts) + "\n"
 
@@ -210,17 +213,20 @@ def main():
     arguments = parse()
     if arguments.check:
         versions(["dense", "sparse", "native"])
-        print(call([sys.executable, HERE / "peer" / "check.py"]), end="")
+        print(call([sys.executable, HERE / "peer" / "check.py"], threads=1), end="")
         return
     packages = ", ".join(f"{name} {version}" for name, version in versions(arguments.peers).items())
     own = call([arguments.xgoal, "--version"]).strip()
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(f"the load is {load:.1f}: this machine is busy, the figures will not hold", file=sys.stderr)
     setup = f"{cpu()}; {own}, Python {platform.python_version()}, {packages}"
     with tempfile.TemporaryDirectory() as folder:
         sources = {graph: arguments.data / file for graph, file in FILES.items() if graph in arguments.only}
         if "dblp" in arguments.only:
             sources["dblp"] = pathlib.Path(folder) / "dblp-sized.npz"
             call([sys.executable, HERE / "peer" / "measure.py", "dblp-sized", sources["dblp"]])
-        text = report(measure(arguments, sources), arguments, setup)
+        text = report(measure(arguments, sources), arguments, setup, load)
     print(text, end="")
     if arguments.out:
         arguments.out.write_text(text)

@@ -116,9 +116,9 @@ class Dense(Peer):
 
 
 class Sparse(Peer):
-    """CSR tensors, products by MKL. A dropped matrix keeps the pattern and gets new values; transposes for the way
-    back are made once. One product with X serves W and W', and the shuffled view reads its rows in
-    another order."""
+    """CSR tensors, products by MKL. A dropped matrix keeps the pattern and gets new values;
+    transposes for the way back are made once. One product with X serves W and W', and the shuffled
+    view reads its rows in another order."""
 
     multiply = staticmethod(torch.mm)
 
