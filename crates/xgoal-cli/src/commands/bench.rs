@@ -22,6 +22,7 @@ struct Report {
     phases: BTreeMap<&'static str, BTreeMap<&'static str, f64>>,
     epochs: u32,
     threads: usize,
+    /// From the moment the graph is in memory.
     peak_rss_bytes: Option<u64>,
     memory_estimate_bytes: u64,
 }
@@ -44,6 +45,7 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
         count(graph.nodes()),
         graph.layer_names().join(", ")
     ));
+    machine::forget_peak();
     let mut engine = train::engine(&graph, &config)?;
     let settings = config.settings();
     let mut phases = BTreeMap::new();

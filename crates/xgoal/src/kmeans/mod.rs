@@ -6,6 +6,9 @@
 //!     inertia = sum_i || x_i - c_{a(i)} ||^2
 //! ```
 //!
+//! From 65,536 points on, restarts are compared on a sample of them and only the best start goes on
+//! with all: what the other starts would find is no better, see `docs/performance.md`.
+//!
 //! Seeding, the stopping rule and the treatment of empty clusters are scikit-learn's. Every
 //! reduction runs over rows in an order that does not depend on the threads, and a restart is a
 //! pure function of its stream, so a result is bit-identical for any number of threads.
@@ -28,6 +31,15 @@ use points::Points;
 /// Blocks of rows from which on one restart alone keeps the threads busy, so that restarts run one
 /// after another in the same scratch memory.
 const BLOCKS_FOR_SEQUENTIAL_RESTARTS: usize = 64;
+
+/// Points from which on restarts are compared on a sample, and only the best start sees them all.
+const POINTS_FOR_SAMPLING: usize = 1 << 16;
+
+/// Points in that sample, at least; it grows with the clusters.
+const SAMPLE: usize = 1 << 14;
+
+/// Points of the sample for each cluster.
+const SAMPLE_PER_CLUSTER: usize = 256;
 
 /// How points are clustered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,6 +107,14 @@ impl KMeans {
         stream: Stream,
     ) -> Result<Clustering<T>> {
         self.check(points.rows, self.restarts + usize::from(from.is_some()))?;
+        let sample = SAMPLE.max(SAMPLE_PER_CLUSTER * self.clusters);
+        if points.rows >= POINTS_FOR_SAMPLING.max(2 * sample) {
+            let start = self.best(View::from(&sampled(points, sample, stream)), from, stream)?;
+            let points = Points::new(points)?;
+            let seeds = points.centred(View::from(&start.centers))?;
+            let outcome = Lloyd::new(&points, self.clusters).run(&seeds, self);
+            return self.finish(&points, outcome);
+        }
         let points = Points::new(points)?;
         let given = from.map(|centers| points.centred(centers)).transpose()?;
         let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
@@ -147,4 +167,16 @@ impl KMeans {
             iterations,
         })
     }
+}
+
+/// One random row out of each of `count` runs of rows that follow each other.
+fn sampled<T: Real>(points: View<'_, T>, count: usize, stream: Stream) -> Dense<T> {
+    let stream = stream.substream(u64::MAX);
+    let mut values = Vec::with_capacity(count * points.cols);
+    for i in 0..count {
+        let (from, to) = (i * points.rows / count, (i + 1) * points.rows / count);
+        let row = from + stream.below(i as u64, (to - from) as u64) as usize;
+        values.extend((0..points.cols).map(|c| points.at(row, c)));
+    }
+    Dense::from_vec(count, points.cols, values).expect("rows of one length")
 }

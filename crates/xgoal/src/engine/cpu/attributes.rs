@@ -13,7 +13,7 @@
 //! over the nodes in one fixed order, so the split over threads does not show in the bits.
 
 use super::BLOCK;
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Scatter};
 use super::mask::Mask;
 use super::rows::{Rows, Scratches, Split};
 use crate::matrix::{Csr, Dense, Matrix};
@@ -85,6 +85,15 @@ impl<T: Kernels> Attributes<T> {
                 Self::Dense(Dense::from_vec(m.rows(), m.cols(), values).expect("same shape"))
             }
         }
+    }
+
+    /// Whether `X^T G` is better done by reading G in order and adding to the attributes' rows.
+    ///
+    /// Reading row after row of X, G is read once and the sums of a part stay in the cache; reading
+    /// row after row of X^T, a row of G comes from memory for every entry.
+    pub fn scatters(rows: &Csr<T>, dim: usize) -> bool {
+        let table = rows.rows() * dim * size_of::<T>();
+        table >= OUT_OF_CACHE && rows.cols() * 4 * PARTS <= rows.rows()
     }
 
     /// How many entries a mask covers.
@@ -160,6 +169,13 @@ impl<T: Kernels> Attributes<T> {
         let outs =
             PairMut { neighbors: &mut gradients.weight, own: gradients.self_weight.as_mut() };
         match self {
+            Self::Sparse { rows, .. } if Self::scatters(rows, all.neighbors.cols()) => {
+                let rows = Rows { mask: Some(mask), ..Rows::plain(rows) };
+                for (at, out) in outs.both().enumerate() {
+                    let tables = [all, survivors].map(|p| p.both().nth(at).expect("same pair"));
+                    scatter_pull_both(rows, tables, out, scratch);
+                }
+            }
             Self::Sparse { columns, positions, .. } => {
                 let positions = Some(&positions[..]);
                 let rows = Rows { positions, mask: Some(mask), ..Rows::plain(columns) };
@@ -293,6 +309,43 @@ fn sparse_pull_both<T: Kernels>(
             });
         }),
     }
+}
+
+/// Parts of the nodes that are summed for themselves.
+const PARTS: usize = 8;
+
+/// Bytes of a table from which on reading it in a random order means reading memory.
+const OUT_OF_CACHE: usize = 1 << 24;
+
+/// [`sparse_pull_both`] for one table each, over the rows of X; sums run per part, then over parts.
+fn scatter_pull_both<T: Kernels>(
+    rows: Rows<'_, T>,
+    [all, survivors]: [&Dense<T>; 2],
+    out: &mut Dense<T>,
+    scratch: &Scratches<T>,
+) {
+    let nodes = rows.matrix.rows();
+    let mut parts = scratch.parts(PARTS * out.values().len());
+    let size = out.values().len();
+    parts.par_chunks_mut(size).enumerate().for_each(|(part, sums)| {
+        sums.fill(T::default());
+        scratch.with(|scratch| {
+            for n in part * nodes / PARTS..(part + 1) * nodes / PARTS {
+                let Split { kept, dropped } = rows.split(n, scratch);
+                for ((indices, values), table) in [(kept, survivors), (dropped, all)] {
+                    T::vectorized(Scatter { table: sums, indices, values, row: table.row(n) });
+                }
+            }
+        });
+    });
+    const CHUNK: usize = 1 << 12;
+    out.values_mut().par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, out)| {
+        out.fill(T::default());
+        for part in parts.chunks(size) {
+            let part = &part[chunk * CHUNK..][..out.len()];
+            out.iter_mut().zip(part).for_each(|(o, p)| *o += *p);
+        }
+    });
 }
 
 /// `out = X W`, or of the survivors times a scale.

@@ -62,6 +62,49 @@ impl Index {
     }
 }
 
+/// Where nodes and tiles go.
+struct Layout {
+    order: Vec<u32>,
+    position: Vec<u32>,
+    rows: Index,
+}
+
+impl Layout {
+    /// Finds the tiles that hold a bit; none if less than a third of their bits would be set, where
+    /// look-ups cost more than they save.
+    fn of(matrix: &Csr, group: &[u32]) -> Option<Self> {
+        if !Bits::can_hold(matrix) {
+            return None;
+        }
+        let nodes = matrix.rows();
+        let mut order: Vec<u32> = (0..nodes as u32).collect();
+        order.sort_by_key(|n| group[*n as usize]);
+        let mut position = vec![0u32; nodes];
+        for (at, n) in order.iter().enumerate() {
+            position[*n as usize] = at as u32;
+        }
+        let most = 3 * matrix.nnz() / (TILE * TILE);
+        let mut rows = Index { starts: vec![0], tiles: Vec::new() };
+        let mut seen = vec![false; nodes.div_ceil(TILE)];
+        for members in order.chunks(TILE) {
+            seen.fill(false);
+            for &n in members {
+                for &c in matrix.row(n as usize).0 {
+                    seen[position[c as usize] as usize / TILE] = true;
+                }
+            }
+            for (column, _) in seen.iter().enumerate().filter(|(_, seen)| **seen) {
+                rows.tiles.push((column as u32, rows.tiles.len() as u32));
+            }
+            if rows.tiles.len() > most {
+                return None;
+            }
+            rows.starts.push(rows.tiles.len());
+        }
+        Some(Self { order, position, rows })
+    }
+}
+
 /// Which way a product reads the matrix.
 #[derive(Debug, Clone, Copy)]
 pub enum Direction {
@@ -72,63 +115,36 @@ pub enum Direction {
 }
 
 impl Bits {
+    /// Whether a matrix could be worth it at all: a small one never is, and full tiles need entries.
+    pub fn can_hold(matrix: &Csr) -> bool {
+        matrix.rows() >= 4 * TILE && matrix.nnz() >= matrix.rows() * TILE / 3
+    }
+
+    /// How many tiles the pattern of a matrix takes, if they are dense enough to be worth it.
+    pub fn count_tiles(matrix: &Csr, group: &[u32]) -> Option<usize> {
+        Some(Layout::of(matrix, group)?.rows.tiles.len())
+    }
+
     /// The pattern of a matrix as tiles, if they are dense enough to be worth it.
     ///
     /// `group` names equal rows by equal numbers.
     pub fn of(matrix: &Csr, group: &[u32]) -> Option<Self> {
-        let nodes = matrix.rows();
-        if nodes < 4 * TILE {
-            return None;
-        }
-        let mut order: Vec<u32> = (0..nodes as u32).collect();
-        order.sort_by_key(|n| group[*n as usize]);
-        let mut position = vec![0u32; nodes];
-        for (at, n) in order.iter().enumerate() {
-            position[*n as usize] = at as u32;
-        }
-        let side = nodes.div_ceil(TILE);
-        let mut starts = vec![0];
-        let mut tiles = Vec::new();
-        let mut words: Vec<u64> = Vec::new();
-        let mut number = vec![u32::MAX; side];
-        for r in 0..side {
-            let members = &order[r * TILE..nodes.min((r + 1) * TILE)];
-            let mut present: Vec<u32> = Vec::new();
-            for &n in members {
-                for &c in matrix.row(n as usize).0 {
-                    let tile = position[c as usize] as usize / TILE;
-                    if number[tile] == u32::MAX {
-                        number[tile] = 0;
-                        present.push(tile as u32);
-                    }
-                }
-            }
-            present.sort_unstable();
-            for &tile in &present {
-                number[tile as usize] = (words.len() / TILE) as u32;
-                tiles.push((tile, number[tile as usize]));
-                words.resize(words.len() + TILE, 0);
-            }
+        let Layout { order, position, rows } = Layout::of(matrix, group)?;
+        let mut words = vec![0u64; rows.tiles.len() * TILE];
+        let mut number = vec![0; order.len().div_ceil(TILE)];
+        for (r, members) in order.chunks(TILE).enumerate() {
+            rows.of(r).iter().for_each(|(column, tile)| number[*column as usize] = *tile);
             for (i, &n) in members.iter().enumerate() {
                 for &c in matrix.row(n as usize).0 {
                     let at = position[c as usize] as usize;
                     words[number[at / TILE] as usize * TILE + i] |= 1 << (at % TILE);
                 }
             }
-            present.iter().for_each(|tile| number[*tile as usize] = u32::MAX);
-            starts.push(tiles.len());
-            // Worth it when at least a third of the bits are set, see `docs/performance.md`.
-            if 3 * matrix.nnz() < words.len() * TILE {
-                return None;
-            }
         }
-        let rows = Index { starts, tiles };
-        let columns = transposed(&rows, side);
-        let mut bits = Self { nodes, order, position, rows, columns, across: Vec::new(), words };
-        bits.across = vec![0; bits.words.len()];
-        let Self { words, across, .. } = &mut bits;
-        transpose_tiles(words, None, across);
-        Some(bits)
+        let mut across = vec![0; words.len()];
+        transpose_tiles(&words, None, &mut across);
+        let columns = transposed(&rows, order.len().div_ceil(TILE));
+        Some(Self { nodes: order.len(), order, position, rows, columns, words, across })
     }
 
     /// How many bits a mask must have.
@@ -374,9 +390,9 @@ mod tests {
         let tile: Vec<u64> = (0..64).map(|i| s.word(i)).collect();
         let mut turned: [u64; 64] = tile.clone().try_into().unwrap();
         transpose(&mut turned);
-        for i in 0..64 {
-            for j in 0..64 {
-                assert_eq!(tile[i] >> j & 1, turned[j] >> i & 1);
+        for (i, row) in tile.iter().enumerate() {
+            for (j, column) in turned.iter().enumerate() {
+                assert_eq!(row >> j & 1, column >> i & 1);
             }
         }
     }

@@ -72,6 +72,33 @@ impl Kernels for f32 {
     }
 }
 
+/// `table[indices[i], :] += values[i] * row` for every entry of a list.
+pub struct Scatter<'a, T> {
+    /// Where to add.
+    pub table: &'a mut [T],
+    /// Which rows of it.
+    pub indices: &'a [u32],
+    /// Times what.
+    pub values: &'a [T],
+    /// What.
+    pub row: &'a [T],
+}
+
+impl<T: Real> Work for Scatter<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let dim = self.row.len();
+        for (&i, &v) in self.indices.iter().zip(self.values) {
+            let out = &mut self.table[i as usize * dim..][..dim];
+            for (o, r) in out.iter_mut().zip(self.row) {
+                *o += v * *r;
+            }
+        }
+    }
+}
+
 struct Run<W>(W);
 
 impl<W: Work> pulp::WithSimd for Run<W> {

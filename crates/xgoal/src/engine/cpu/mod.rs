@@ -11,6 +11,7 @@ mod attributes;
 mod bits;
 mod draw;
 mod encoder;
+mod footprint;
 mod kernels;
 mod losses;
 mod mask;
@@ -18,6 +19,7 @@ mod objective;
 mod phases;
 mod rows;
 
+pub use footprint::training_bytes;
 pub use kernels::Kernels;
 pub use phases::{Clock, Phase};
 

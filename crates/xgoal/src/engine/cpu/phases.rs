@@ -60,17 +60,17 @@ pub struct Clock {
 
 impl Clock {
     /// Nothing spent yet.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { spent: [Duration::ZERO; Phase::ALL.len()], since: Instant::now() }
     }
 
     /// Starts anew without counting the time since the last phase.
-    pub fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         self.since = Instant::now();
     }
 
     /// Counts the time since the last call as the given phase.
-    pub fn stop(&mut self, phase: Phase) {
+    pub(super) fn stop(&mut self, phase: Phase) {
         let now = Instant::now();
         self.spent[phase as usize] += now - self.since;
         self.since = now;

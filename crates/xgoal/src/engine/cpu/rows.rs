@@ -3,7 +3,7 @@
 use super::kernels::Kernels;
 use super::mask::Mask;
 use crate::matrix::Csr;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A sparse matrix whose rows are combined with a dense table.
 #[derive(Debug, Clone, Copy)]
@@ -123,19 +123,33 @@ impl<T: Kernels> Scratch<T> {
 
 /// A [`Scratch`] for every thread of the pool, so that epochs allocate nothing once each has grown.
 #[derive(Debug)]
-pub struct Scratches<T>(Vec<Mutex<Scratch<T>>>);
+pub struct Scratches<T> {
+    threads: Vec<Mutex<Scratch<T>>>,
+    parts: Mutex<Vec<T>>,
+}
 
 impl<T: Kernels> Scratches<T> {
     /// One for each thread of the current pool.
     pub fn new() -> Self {
         let threads = rayon::current_num_threads().max(1);
-        Self((0..threads).map(|_| Mutex::default()).collect())
+        Self { threads: (0..threads).map(|_| Mutex::default()).collect(), parts: Mutex::default() }
     }
 
     /// Lends the calling thread's scratch.
     pub fn with<R>(&self, work: impl FnOnce(&mut Scratch<T>) -> R) -> R {
-        let own = rayon::current_thread_index().unwrap_or(0) % self.0.len();
-        // A panic elsewhere leaves nothing here that could be wrong.
-        work(&mut self.0[own].lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        let own = rayon::current_thread_index().unwrap_or(0) % self.threads.len();
+        work(&mut lock(&self.threads[own]))
     }
+
+    /// Lends room for partial sums of `len` numbers; what they hold is not said.
+    pub fn parts(&self, len: usize) -> MutexGuard<'_, Vec<T>> {
+        let mut parts = lock(&self.parts);
+        parts.resize(len, T::default());
+        parts
+    }
+}
+
+/// A panic elsewhere leaves nothing in scratch that could be wrong.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
