@@ -4,7 +4,7 @@
     cargo build --release
     python3 -m venv .venv && .venv/bin/pip install -r scripts/peers-requirements.txt
     .venv/bin/python scripts/peers.py DATA [--xgoal PATH] [--threads 2] [--epochs 10] [--rounds 3]
-        [--only acm,imdb,dblp] [--peers dense,sparse,native,dmgi] [--out FILE.md]
+        [--only acm,imdb,dblp] [--peers dense,sparse,shared,native,dmgi] [--out FILE.md]
     .venv/bin/python scripts/peers.py --check          # are the peers right? needs no DATA
 
 DATA is a folder with acm.mat and imdb.pkl as published. `dblp` is not the real one: a planted graph
@@ -14,9 +14,10 @@ attributes) is made for the run, and measured by xgoal and `dense` alone.
 The peers, in scripts/peer, written from docs/mathematics.md:
 
     dense    X-GOAL in PyTorch with N x N tensors, clusters by scikit-learn's k-means, 10 restarts
-    sparse   the same with CSR tensors and MKL: dropped views get new values, not new patterns,
-             transposes are made once, one product with X serves both weights and two views
-    native   sparse, with PyTorch's own kernel for the products (torch.sparse.mm with a reduction)
+    sparse   the same with CSR tensors and MKL: dropped views get new values, not new patterns, and
+             transposes are made once
+    shared   sparse, where one product with X serves both weights and two views, as in xgoal
+    native   shared, with PyTorch's own kernel for the products (torch.sparse.mm with a reduction)
     dmgi     DMGI as PyTorch Geometric's example builds it, 128 numbers per node; no joint stage
 
 A round runs each of them once, xgoal first, each in a process of its own with --threads threads;
@@ -47,7 +48,8 @@ FILES = {"acm": "acm.mat", "imdb": "imdb.pkl"}
 PEERS = {
     "dense": "dense PyTorch",
     "sparse": "sparse PyTorch (MKL)",
-    "native": "sparse PyTorch (own kernel)",
+    "shared": "the same, products shared",
+    "native": "shared, PyTorch's own kernel",
     "dmgi": "PyG's DMGI",
 }
 WARMUP, JOINT, MEMORY = "warmup_epoch_seconds", "joint_epoch_seconds", "peak_rss_bytes"
@@ -212,7 +214,7 @@ def parse():
 def main():
     arguments = parse()
     if arguments.check:
-        versions(["dense", "sparse", "native"])
+        versions(["dense", "sparse", "shared", "native"])
         print(call([sys.executable, HERE / "peer" / "check.py"], threads=1), end="")
         return
     packages = ", ".join(f"{name} {version}" for name, version in versions(arguments.peers).items())

@@ -116,9 +116,9 @@ class Dense(Peer):
 
 
 class Sparse(Peer):
-    """CSR tensors, products by MKL. A dropped matrix keeps the pattern and gets new values;
-    transposes for the way back are made once. One product with X serves W and W', and the shuffled
-    view reads its rows in another order."""
+    """CSR tensors, products by MKL, one encoding per view as the equations say. A dropped matrix keeps
+    the pattern and gets new values, transposes for the way back are made once, and the shuffled view
+    reads the rows of its products in another order."""
 
     multiply = staticmethod(torch.mm)
 
@@ -129,9 +129,28 @@ class Sparse(Peer):
     def drop(self, v):
         return F.dropout(self.a[v].values, self.p), F.dropout(self.x.values, self.p)
 
+    def product(self, pair, dense):
+        return Product.apply(self.multiply, pair, dense)
+
+    def encode(self, a, x, w, order=None):
+        p, own = self.product(x, w["weight"]), self.product(x, w["self_weight"])
+        if order is not None:
+            p, own = p[order], own[order]
+        return torch.tanh(self.product(a, p) + w["bias"] + own + w["self_bias"])
+
+    def views(self, v):
+        w, a, x = self.weights[v], self.a[v].with_values(), self.x.with_values()
+        edges, attributes = self.drop(v)
+        positive = self.encode(self.a[v].with_values(edges), self.x.with_values(attributes), w)
+        return self.encode(a, x, w), positive, self.encode(a, x, w, self.shuffle(v))
+
+
+class Shared(Sparse):
+    """The same where one product with X serves W and W', and the whole graph and the shuffled one."""
+
     def views(self, v):
         w, a = self.weights[v], self.a[v].with_values()
-        product = lambda pair, dense: Product.apply(self.multiply, pair, dense)
+        product = self.product
         both = torch.cat([w["weight"], w["self_weight"]], 1)
         bias = w["bias"] + w["self_bias"]
         encode = lambda a, p, own: torch.tanh(product(a, p) + own + bias)
@@ -145,8 +164,8 @@ class Sparse(Peer):
         return h, positive, negative
 
 
-class Native(Sparse):
-    """The same with PyTorch's own vectorised kernel in place of MKL's."""
+class Native(Shared):
+    """Products shared, with PyTorch's own vectorised kernel in place of MKL's."""
 
     multiply = staticmethod(lambda sparse, dense: torch.sparse.mm(sparse, dense, "sum"))
 
@@ -190,4 +209,4 @@ class Product(torch.autograd.Function):
         return None, None, ctx.multiply(ctx.transposed, gradient.contiguous())
 
 
-MODELS = {"dense": Dense, "sparse": Sparse, "native": Native}
+MODELS = {"dense": Dense, "sparse": Sparse, "shared": Shared, "native": Native}
