@@ -42,7 +42,7 @@ fn what_does_not_fit_is_refused_before_it_starts() {
     let sandbox = planted("30000");
     for command in [&["bench", "planted"][..], &["train", "planted", "--out", "run"]] {
         let refused = sandbox.xgoal(&[command, &["--set", "dim=65536"]].concat()).refused(4);
-        assert_says(&refused, &["memory", "GB"]);
+        assert_says(&refused, &["training needs about", "GB are free"]);
     }
     assert!(!sandbox.exists("run"));
 }
