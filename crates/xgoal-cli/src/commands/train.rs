@@ -2,14 +2,14 @@ use super::chosen;
 use crate::args::TrainArgs;
 use crate::output::{Output, Usage, bytes, count};
 use crate::progress::Progress;
-use crate::{Ending, interrupt, machine};
+use crate::{Ending, interrupt};
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use xgoal::Error;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::source::read_source;
+use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
 use xgoal::run::Run;
@@ -38,7 +38,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     let graph = read_source(&args.source, settings.layers.as_deref())?;
     xgoal::io::embeddings::check_ids(&graph)?;
     let config = settings.validate(&graph.layer_names())?;
-    check_memory(&graph, &config)?;
+    machine::check_memory(MemoryEstimate::of(&graph, config.settings()).bytes)?;
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
         args.source.display(),
@@ -91,14 +91,6 @@ fn resolve(args: &TrainArgs) -> anyhow::Result<Settings> {
         settings.set("method", method)?;
     }
     Ok(settings)
-}
-
-fn check_memory(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<()> {
-    let needed = MemoryEstimate::of(graph, config.settings()).bytes;
-    match machine::available_bytes() {
-        Some(available) if needed > available => Err(Error::Memory { needed, available }),
-        _ => Ok(()),
-    }
 }
 
 /// An engine with fresh weights.
