@@ -37,6 +37,10 @@ pub enum Command {
     Embed(EmbedArgs),
     /// Score embeddings by the paper's protocol
     Eval(EvalArgs),
+    /// Time epochs on this machine, by phase, and measure memory
+    Bench(BenchArgs),
+    /// Write a planted graph of any size, as a source
+    Generate(GenerateArgs),
 }
 
 /// `xgoal demo`
@@ -53,7 +57,7 @@ pub struct DemoArgs {
 /// `xgoal info`
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// A .mat, .pkl or .npz file
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
     pub source: PathBuf,
     #[command(flatten)]
     pub choice: Choice,
@@ -70,14 +74,9 @@ pub struct Choice {
     pub layers: Option<Vec<String>>,
 }
 
-/// `xgoal train`
+/// Settings from everywhere they can be given.
 #[derive(Debug, Args)]
-pub struct TrainArgs {
-    /// A .mat, .pkl or .npz file
-    pub source: PathBuf,
-    /// Folder to write the run into
-    #[arg(long, value_name = "RUN")]
-    pub out: PathBuf,
+pub struct Tuning {
     #[command(flatten)]
     pub choice: Choice,
     /// Settings from a TOML file, on top of the preset
@@ -92,6 +91,18 @@ pub struct TrainArgs {
     /// goal (each layer for itself) or xgoal (layers aligned)
     #[arg(long)]
     pub method: Option<String>,
+}
+
+/// `xgoal train`
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder to write the run into
+    #[arg(long, value_name = "RUN")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub tuning: Tuning,
     /// Go on with an interrupted run in RUN; takes its settings
     #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
     pub resume: bool,
@@ -127,4 +138,60 @@ pub struct EvalArgs {
     /// Seed of the classifiers and of k-means
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// `xgoal bench`
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    #[command(flatten)]
+    pub tuning: Tuning,
+    /// Epochs to time in each stage; the joint stage runs whole clustering periods
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub epochs: u32,
+}
+
+/// `xgoal generate`
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// Folder to write graph.toml and its files into
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Number of nodes
+    #[arg(long, value_name = "N", default_value_t = 1200)]
+    pub nodes: usize,
+    /// Number of layers
+    #[arg(long, value_name = "L", default_value_t = 2, value_parser = positive)]
+    pub layers: usize,
+    /// Number of classes, even; every layer joins them in pairs
+    #[arg(long, value_name = "K", default_value_t = 6)]
+    pub classes: usize,
+    /// Number of sparse attributes; 0 for none
+    #[arg(long, value_name = "F", default_value_t = 600)]
+    pub features: usize,
+    /// Sparse attributes of a node; a repeated one counts twice
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub features_per_node: usize,
+    /// Stored entries per node and layer, about: both directions of an edge count
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub degree: usize,
+    /// Number of dense attributes, beside the sparse ones
+    #[arg(long, value_name = "D", default_value_t = 0)]
+    pub dense_features: usize,
+    /// Share of edges and of sparse attributes that are drawn from anywhere
+    #[arg(long, value_name = "P", default_value_t = 0.5, value_parser = share)]
+    pub noise: f64,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number above 0".into())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
+    share.ok_or_else(|| "expected a number from 0 to 1".into())
 }

@@ -15,6 +15,11 @@ pub fn peak_rss_bytes() -> Option<u64> {
     proc_field("/proc/self/status", "VmHWM")
 }
 
+/// Counts the peak anew from what is held now; where that is not possible, it stays.
+pub fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 /// Memory that a new job can have without pushing others out.
 pub fn available_bytes() -> Option<u64> {
     proc_field("/proc/meminfo", "MemAvailable")

@@ -5,6 +5,7 @@ mod common;
 
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::engine::{Engine, EngineState, Stage, Step, Terms};
+use xgoal::graph::MultiplexGraph;
 use xgoal::settings::Config;
 
 /// More than one block of every sum and more than one chunk of Adam.
@@ -17,9 +18,8 @@ struct Run {
     state: EngineState,
 }
 
-fn train(config: &Config, dense: bool, threads: usize) -> Run {
-    let graph = common::graph(NODES, FEATURES, dense);
-    let graph = config.preprocessing().apply(&graph).unwrap();
+fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
+    let graph = config.preprocessing().apply(graph).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let weights = common::weights(config, FEATURES);
@@ -40,20 +40,21 @@ fn train(config: &Config, dense: bool, threads: usize) -> Run {
 
 #[test]
 fn bits_do_not_depend_on_the_number_of_threads() {
-    for (dense, changes) in [
-        (false, [("activation", "tanh"), ("p_drop", "0.5")]),
-        (true, [("activation", "relu"), ("p_drop", "0.3")]),
+    for (graph, changes) in [
+        (common::graph(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
+        (common::graph(NODES, FEATURES, true), [("activation", "relu"), ("p_drop", "0.3")]),
+        (common::unweighted(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
     ] {
-        let names = common::graph(NODES, FEATURES, dense).layer_names();
+        let names = graph.layer_names();
         let base = [("dim", DIM), ("clusters", "5"), ("mu_n", "0.1"), ("kmeans_restarts", "3")];
         let config = common::config(&names, &[&base[..], &changes].concat());
-        let one = train(&config, dense, 1);
+        let one = train(&config, &graph, 1);
         assert!(one.terms.iter().all(|t| t.loss.is_finite() && t.r_c.is_some()));
         assert_ne!(one.state.weights, common::weights::<f32>(&config, FEATURES));
         for threads in [2, 4] {
-            let other = train(&config, dense, threads);
-            assert_eq!(bits(&one), bits(&other), "dense {dense}, {threads} threads");
-            assert_eq!(one.state, other.state, "dense {dense}, {threads} threads");
+            let other = train(&config, &graph, threads);
+            assert_eq!(bits(&one), bits(&other), "{names:?}, {threads} threads");
+            assert_eq!(one.state, other.state, "{names:?}, {threads} threads");
         }
     }
 }

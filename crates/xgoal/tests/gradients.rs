@@ -40,7 +40,7 @@ const ALL_BUT_R_C: TermWeights = ["1.5", "0.6", "0.7", "0"];
 /// One comparison of the engine with differences.
 struct Check<'a> {
     config: &'a Config,
-    graph: &'a Preprocessed,
+    graph: &'a Preprocessed<'a>,
     prototypes: Option<Vec<Prototypes<f64>>>,
     stage: Stage,
     /// The layers whose weights are moved.
@@ -251,6 +251,16 @@ fn across_blocks_and_strips() {
     println!("1100 nodes, 70 attributes: largest relative errors {}", shown(&worst));
 }
 
+/// Layers the engine holds as bits, with and without equal rows.
+#[test]
+fn layers_as_bits() {
+    let worst = [("0.5", 1), ("0.3", 0)].map(|(p_drop, alone)| {
+        let graph = common::unweighted(400, 12, false);
+        stages(&graph, &[("dim", "19"), ("p_drop", p_drop)], (67, 5), alone)
+    });
+    println!("bits: largest relative errors {}", shown(&worst));
+}
+
 /// The condition under which the engine multiplies by distinct rows, for the layer meant to meet it.
 #[test]
 fn the_layer_of_equal_rows_has_enough_of_them() {
@@ -259,6 +269,7 @@ fn the_layer_of_equal_rows_has_enough_of_them() {
         let config = settings(&graph.layer_names(), &[], ALL);
         let layers = config.preprocessing().apply(&graph).unwrap().layers;
         let worth = layers.iter().map(|layer| {
+            let layer = &layer.weights;
             let rows: Vec<_> = (0..nodes).map(|n| layer.row(n)).collect();
             let first = |n: &usize| !rows[..*n].contains(&rows[*n]);
             let kept: usize = (0..nodes).filter(first).map(|n| rows[n].0.len()).sum();

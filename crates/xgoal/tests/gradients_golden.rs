@@ -90,7 +90,7 @@ fn golden() -> Golden {
 }
 
 impl Golden {
-    fn prepare(&self, case: &Case) -> (Config, Preprocessed) {
+    fn prepare(&self, case: &Case) -> (Config, MultiplexGraph) {
         let layers = case.layers.iter().map(|name| {
             let entries: Entries = serde_json::from_value(self.layers[name].clone()).unwrap();
             let adjacency = Csr::from_triplets(self.nodes, self.nodes, entries).unwrap();
@@ -112,7 +112,6 @@ impl Golden {
             settings.set(key, &text).unwrap();
         }
         let config = settings.validate(&case.layers).unwrap();
-        let graph = config.preprocessing().apply(&graph).unwrap();
         (config, graph)
     }
 
@@ -124,6 +123,7 @@ impl Golden {
                 layer.bias = bias.iter().map(|b| T::from_f64(*b)).collect();
             }
         }
+        let graph = config.preprocessing().apply(&graph).unwrap();
         let mut engine = CpuEngine::new(&config, &graph, weights).unwrap();
         let prototypes = self.prototypes.iter().take(case.layers.len()).map(|clusters| {
             let centers = clusters.centers.iter().flatten().map(|c| T::from_f64(*c)).collect();
@@ -250,7 +250,7 @@ fn single_precision_agrees_with_double_on_a_wider_model() {
     }
 }
 
-fn wide<T: Kernels>(config: &Config, graph: &Preprocessed) -> CpuEngine<T> {
+fn wide<T: Kernels>(config: &Config, graph: &Preprocessed<'_>) -> CpuEngine<T> {
     let (nodes, features) = (graph.attributes.rows(), graph.attributes.cols());
     let weights = common::weights(config, features);
     let mut engine = CpuEngine::new(config, graph, weights).unwrap();

@@ -1,6 +1,6 @@
-use super::chosen;
+use super::resolved;
 use crate::args::TrainArgs;
-use crate::output::{Output, Usage, bytes, count};
+use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
@@ -13,7 +13,7 @@ use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
 use xgoal::run::Run;
-use xgoal::settings::{Config, Settings};
+use xgoal::settings::Config;
 use xgoal::train::{MemoryEstimate, StageReport, Trainer};
 
 /// How often the state of a run in progress is saved.
@@ -33,12 +33,12 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     let saved = if args.resume { Some(Run::open_state(&args.out)?) } else { None };
     let settings = match &saved {
         Some(saved) => saved.settings.clone(),
-        None => resolve(args)?,
+        None => resolved(&args.tuning)?,
     };
     let graph = read_source(&args.source, settings.layers.as_deref())?;
     xgoal::io::embeddings::check_ids(&graph)?;
     let config = settings.validate(&graph.layer_names())?;
-    machine::check_memory(MemoryEstimate::of(&graph, config.settings()).bytes)?;
+    check_memory(&graph, &config)?;
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
         args.source.display(),
@@ -69,28 +69,9 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
 }
 
-/// Preset, then file, then single settings, then flags.
-fn resolve(args: &TrainArgs) -> anyhow::Result<Settings> {
-    let mut settings = chosen(&args.choice)?;
-    if let Some(file) = &args.config {
-        settings.read_file(file)?;
-    }
-    for assignment in &args.set {
-        let (key, value) = assignment.split_once('=').ok_or_else(|| {
-            Usage(format!("--set {assignment}: expected KEY=VALUE, for example --set dim=64"))
-        })?;
-        settings.set(key.trim(), value)?;
-    }
-    if let Some(layers) = &args.choice.layers {
-        settings.choose_layers(layers.clone());
-    }
-    if let Some(seed) = args.seed {
-        settings.set("seed", &seed.to_string())?;
-    }
-    if let Some(method) = &args.method {
-        settings.set("method", method)?;
-    }
-    Ok(settings)
+/// Refuses before working what will not fit.
+pub fn check_memory(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<()> {
+    machine::check_memory(MemoryEstimate::of(graph, config.settings()).bytes)
 }
 
 /// An engine with fresh weights.

@@ -6,6 +6,7 @@ mod common;
 mod demo;
 mod embed;
 mod eval;
+mod generate;
 mod info;
 #[cfg(unix)]
 mod interrupt;

@@ -57,9 +57,29 @@ impl Default for Planted {
 impl Planted {
     /// Makes the graph; the same parameters give the same graph.
     pub fn generate(&self) -> Result<MultiplexGraph> {
+        self.check()?;
+        let layers = (0..self.layers).map(|v| self.layer(v)).collect::<Result<_>>()?;
+        let graph = MultiplexGraph::new(layers, Matrix::Sparse(self.attribute_matrix()?))?;
+        let labels = Labels {
+            classes: (0..self.nodes).map(|n| Some(self.community(n) as u32)).collect(),
+            names: (0..self.communities).map(|c| self.community_name(c)).collect(),
+        };
+        graph.with_labels(labels)?.with_splits(self.splits())
+    }
+
+    pub(crate) fn community(&self, node: usize) -> usize {
+        node % self.communities
+    }
+
+    pub(crate) fn community_name(&self, community: usize) -> String {
+        format!("community {community}")
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
         if self.communities < 4
             || self.communities % 2 == 1
             || self.nodes < 5 * self.communities
+            || self.nodes >= u32::MAX as usize
             || self.attributes < self.communities
             || self.layers == 0
             || !(0.0..=1.0).contains(&self.noise)
@@ -71,14 +91,7 @@ impl Planted {
                 self.communities, self.nodes, self.layers, self.attributes, self.noise
             )));
         }
-        let community = |node: usize| node % self.communities;
-        let layers = (0..self.layers).map(|v| self.layer(v)).collect::<Result<_>>()?;
-        let graph = MultiplexGraph::new(layers, Matrix::Sparse(self.attribute_matrix()?))?;
-        let labels = Labels {
-            classes: (0..self.nodes).map(|n| Some(community(n) as u32)).collect(),
-            names: (0..self.communities).map(|c| format!("community {c}")).collect(),
-        };
-        graph.with_labels(labels)?.with_splits(self.splits())
+        Ok(())
     }
 
     /// The group a community belongs to in a layer.
@@ -101,60 +114,95 @@ impl Planted {
     }
 
     fn layer(&self, v: usize) -> Result<Layer> {
-        let stream = self.stream(1).substream(v as u64);
-        let mut members = vec![Vec::new(); self.communities];
-        for n in 0..self.nodes {
-            members[self.group(v, n % self.communities)].push(n as u32);
-        }
         let mut edges = Vec::with_capacity(self.nodes * self.degree);
-        for n in 0..self.nodes {
-            let own = &members[self.group(v, n % self.communities)];
-            // Every edge is made by one of its ends, in both directions.
-            for e in 0..self.degree.div_ceil(2) {
-                let at = 2 * (n * self.degree + e) as u64;
-                let other = if stream.uniform(at) < self.noise {
-                    stream.below(at + 1, self.nodes as u64) as u32
-                } else {
-                    own[stream.below(at + 1, own.len() as u64) as usize]
-                };
-                if other as usize != n {
-                    edges.push((n as u32, other, 1.0));
-                    edges.push((other, n as u32, 1.0));
-                }
-            }
-        }
+        self.layer_edges(v).each(0..self.nodes, |a, b| edges.extend([(a, b, 1.0), (b, a, 1.0)]));
         let mut adjacency = Csr::from_triplets(self.nodes, self.nodes, edges)?;
         // The same pair drawn twice is one edge.
         adjacency.values_mut().fill(1.0);
-        Ok(Layer { name: format!("layer{v}"), adjacency })
+        Ok(Layer { name: self.layer_name(v), adjacency })
+    }
+
+    pub(crate) fn layer_name(&self, v: usize) -> String {
+        format!("layer{v}")
+    }
+
+    /// The edges of a layer, to be drawn node by node.
+    pub(crate) fn layer_edges(&self, v: usize) -> LayerEdges<'_> {
+        let mut groups = vec![[0; 2]; self.communities];
+        let mut found = vec![0; self.communities];
+        let of = (0..self.communities).map(|c| self.group(v, c)).collect::<Vec<_>>();
+        for (community, group) in of.iter().enumerate() {
+            groups[*group][found[*group]] = community;
+            found[*group] += 1;
+        }
+        let pairs = of.iter().map(|group| groups[*group]).collect();
+        LayerEdges { planted: self, stream: self.stream(1).substream(v as u64), pairs }
     }
 
     fn attribute_matrix(&self) -> Result<Csr> {
-        let stream = self.stream(2);
-        let per_topic = self.attributes / self.communities;
         let mut entries = Vec::with_capacity(self.nodes * self.words);
         for n in 0..self.nodes {
-            let topic = n % self.communities;
-            for w in 0..self.words {
-                let at = 2 * (n * self.words + w) as u64;
-                let word = if stream.uniform(at) < self.noise {
-                    stream.below(at + 1, self.attributes as u64)
-                } else {
-                    topic as u64 * per_topic as u64 + stream.below(at + 1, per_topic as u64)
-                };
-                entries.push((n as u32, word as u32, 1.0));
-            }
+            self.words_of(n, |word| entries.push((n as u32, word, 1.0)));
         }
         Csr::from_triplets(self.nodes, self.attributes, entries)
     }
 
+    /// The words of a node, in the order they are drawn; some may come twice.
+    pub(crate) fn words_of(&self, n: usize, mut hand: impl FnMut(u32)) {
+        let stream = self.stream(2);
+        let (per_topic, topic) = ((self.attributes / self.communities) as u64, self.community(n));
+        for w in 0..self.words {
+            let at = 2 * (n * self.words + w) as u64;
+            let word = if stream.uniform(at) < self.noise {
+                stream.below(at + 1, self.attributes as u64)
+            } else {
+                topic as u64 * per_topic + stream.below(at + 1, per_topic)
+            };
+            hand(word as u32);
+        }
+    }
+
     /// A fifth to train, a tenth to validate, the rest to test, at random.
-    fn splits(&self) -> Splits {
+    pub(crate) fn splits(&self) -> Splits {
         let mut order = vec![0; self.nodes];
         self.stream(3).permutation(&mut order);
         let (train, rest) = order.split_at(self.nodes / 5);
         let (val, test) = rest.split_at(self.nodes / 10);
         Splits { train: train.to_vec(), val: val.to_vec(), test: test.to_vec() }
+    }
+}
+
+/// One layer's edges; every edge is made by one of its ends.
+pub(crate) struct LayerEdges<'a> {
+    planted: &'a Planted,
+    stream: Stream,
+    /// The two communities, in order, that each community's layer group holds.
+    pairs: Vec<[usize; 2]>,
+}
+
+impl LayerEdges<'_> {
+    /// Hands on the edges that these nodes make, some of them twice.
+    pub(crate) fn each(&self, nodes: std::ops::Range<usize>, mut hand: impl FnMut(u32, u32)) {
+        let Planted { nodes: all, communities, degree, noise, .. } = *self.planted;
+        let size = |community: usize| (all - community).div_ceil(communities) as u64;
+        for n in nodes {
+            let pair = self.pairs[n % communities];
+            let members = size(pair[0]) + size(pair[1]);
+            // Of an odd degree, every other node makes the larger half.
+            for e in 0..(degree + n % 2) / 2 {
+                let at = 2 * (n * degree + e) as u64;
+                let other = if self.stream.uniform(at) < noise {
+                    self.stream.below(at + 1, all as u64) as usize
+                } else {
+                    // Members in their order: the two communities take turns.
+                    let place = self.stream.below(at + 1, members) as usize;
+                    place / 2 * communities + pair[place % 2]
+                };
+                if other != n {
+                    hand(n as u32, other as u32);
+                }
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use super::{Layer, MultiplexGraph};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
 use crate::settings::{AttributeNorm, EdgeNorm, SelfLoops};
+use std::borrow::Cow;
 
 /// The preprocessing part of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,27 +24,65 @@ pub struct Preprocessing {
     pub self_loops: SelfLoops,
 }
 
-/// A graph ready for the engine.
+/// A graph ready for the engine. What preprocessing leaves as it is, is borrowed.
 #[derive(Debug, Clone)]
-pub struct Preprocessed {
+pub struct Preprocessed<'a> {
     /// Normalised layers, in order.
-    pub layers: Vec<Csr>,
+    pub layers: Vec<Normalized<'a>>,
     /// Normalised attributes.
-    pub attributes: Matrix,
+    pub attributes: Cow<'a, Matrix>,
+}
+
+/// A layer and what its entries are multiplied by: entry (i, j) is `factor_i * weight * factor_j`.
+#[derive(Debug, Clone)]
+pub struct Normalized<'a> {
+    /// The entries before normalisation, self-loops included.
+    pub weights: Cow<'a, Csr>,
+    factors: Option<Vec<f64>>,
+}
+
+impl Normalized<'_> {
+    /// The normalised value of an entry.
+    pub fn value(&self, row: usize, col: usize, weight: f32) -> f32 {
+        match &self.factors {
+            None => weight,
+            Some(f) => (f64::from(weight) * f[row] * f[col]) as f32,
+        }
+    }
+
+    /// The normalised entries, each passed through `f`.
+    pub fn map<T: Copy + Default>(&self, f: impl Fn(f32) -> T) -> Csr<T> {
+        self.weights.map_entries(|r, c, v| f(self.value(r, c, v)))
+    }
+
+    /// Whether every entry is 1 before normalisation.
+    pub fn is_binary(&self) -> bool {
+        self.weights.values().iter().all(|v| *v == 1.0)
+    }
+
+    /// The factor of each node.
+    pub fn factors(&self) -> impl Iterator<Item = f64> {
+        let nodes = 0..self.weights.rows();
+        nodes.map(|n| self.factors.as_ref().map_or(1.0, |f| f[n]))
+    }
 }
 
 impl Preprocessing {
     /// Applies the settings to a graph.
-    pub fn apply(&self, graph: &MultiplexGraph) -> Result<Preprocessed> {
+    pub fn apply<'a>(&self, graph: &'a MultiplexGraph) -> Result<Preprocessed<'a>> {
         Ok(Preprocessed {
             layers: graph.layers().iter().map(|l| self.layer(l)).collect::<Result<_>>()?,
-            attributes: self.scale_attributes(graph.attributes().clone()),
+            attributes: self.scale_attributes(graph.attributes()),
         })
     }
 
-    fn scale_attributes(&self, mut attributes: Matrix) -> Matrix {
+    fn scale_attributes<'a>(&self, attributes: &'a Matrix) -> Cow<'a, Matrix> {
         let norm = self.attributes;
-        match &mut attributes {
+        let mut attributes = Cow::Borrowed(attributes);
+        if norm == AttributeNorm::None {
+            return attributes;
+        }
+        match attributes.to_mut() {
             Matrix::Sparse(m) => {
                 let indptr = m.indptr().to_vec();
                 for w in indptr.windows(2) {
@@ -58,15 +97,16 @@ impl Preprocessing {
         attributes
     }
 
-    fn layer(&self, layer: &Layer) -> Result<Csr> {
-        let m = match self.self_loops {
+    fn layer<'a>(&self, layer: &'a Layer) -> Result<Normalized<'a>> {
+        let weights = match self.self_loops {
             SelfLoops::Isolated => with_isolated_loops(&layer.adjacency),
-            SelfLoops::None => layer.adjacency.clone(),
+            SelfLoops::None => Cow::Borrowed(&layer.adjacency),
         };
-        match self.edges {
-            EdgeNorm::None => Ok(m),
-            EdgeNorm::Symmetric => symmetric(&layer.name, m),
-        }
+        let factors = match self.edges {
+            EdgeNorm::None => None,
+            EdgeNorm::Symmetric => Some(symmetric(&layer.name, &weights)?),
+        };
+        Ok(Normalized { weights, factors })
     }
 }
 
@@ -81,11 +121,11 @@ fn scale_row(norm: AttributeNorm, row: &mut [f32]) {
     }
 }
 
-fn with_isolated_loops(m: &Csr) -> Csr {
+fn with_isolated_loops(m: &Csr) -> Cow<'_, Csr> {
     let n = m.rows();
     let isolated = |r: usize| m.row(r).1.iter().all(|v| *v == 0.0);
     if !(0..n).any(isolated) {
-        return m.clone();
+        return Cow::Borrowed(m);
     }
     let mut entries = Vec::with_capacity(m.nnz());
     let mut indptr = vec![0usize];
@@ -101,10 +141,11 @@ fn with_isolated_loops(m: &Csr) -> Csr {
         }
         indptr.push(indices.len());
     }
-    Csr::try_new(n, n, indptr, indices, entries).expect("rows stay sorted")
+    Cow::Owned(Csr::try_new(n, n, indptr, indices, entries).expect("rows stay sorted"))
 }
 
-fn symmetric(name: &str, mut m: Csr) -> Result<Csr> {
+/// The inverse roots of the row sums.
+fn symmetric(name: &str, m: &Csr) -> Result<Vec<f64>> {
     let n = m.rows();
     let mut inverse_root = vec![0f64; n];
     for (r, inverse) in inverse_root.iter_mut().enumerate() {
@@ -121,15 +162,7 @@ fn symmetric(name: &str, mut m: Csr) -> Result<Csr> {
             *inverse = degree.sqrt().recip();
         }
     }
-    for r in 0..n {
-        let range = m.indptr()[r]..m.indptr()[r + 1];
-        for at in range {
-            let c = m.indices()[at] as usize;
-            let scaled = f64::from(m.values()[at]) * inverse_root[r] * inverse_root[c];
-            m.values_mut()[at] = scaled as f32;
-        }
-    }
-    Ok(m)
+    Ok(inverse_root)
 }
 
 #[cfg(test)]
@@ -155,7 +188,7 @@ mod tests {
     fn isolated_nodes_get_a_loop_then_degrees_divide() {
         let g = graph(vec![(0, 1, 2.0), (1, 0, 2.0), (1, 1, 6.0)]);
         let out = preprocessing(AttributeNorm::L1).apply(&g).unwrap();
-        let a = &out.layers[0];
+        let a = out.layers[0].map(|v| v);
         assert_eq!(a.row(2), (&[2u32][..], &[1.0f32][..]));
         assert_eq!(a.row(0).1, [0.5]); // 2 / sqrt(2 * 8)
         assert_eq!(a.row(1).1, [0.5, 0.75]);
@@ -164,7 +197,7 @@ mod tests {
     #[test]
     fn attribute_rows_are_scaled() {
         let g = graph(vec![(0, 1, 1.0)]);
-        let values = |norm| match preprocessing(norm).apply(&g).unwrap().attributes {
+        let values = |norm| match preprocessing(norm).apply(&g).unwrap().attributes.into_owned() {
             Matrix::Dense(m) => m.into_values(),
             Matrix::Sparse(_) => panic!("stays dense"),
         };
@@ -177,7 +210,7 @@ mod tests {
     fn huge_weights_normalise_and_negative_ones_are_refused() {
         let g = graph(vec![(0, 1, 1e30), (1, 0, 1e30), (2, 2, 1e30)]);
         let out = preprocessing(AttributeNorm::L1).apply(&g).unwrap();
-        assert_eq!(out.layers[0].values(), [1.0, 1.0, 1.0]);
+        assert_eq!(out.layers[0].map(|v| v).values(), [1.0, 1.0, 1.0]);
         let negative = graph(vec![(1, 2, -1.0)]);
         let message = preprocessing(AttributeNorm::L1).apply(&negative).unwrap_err().to_string();
         assert!(message.contains("layer `a`: weight -1 at row 1, column 2"), "{message}");

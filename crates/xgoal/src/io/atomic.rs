@@ -1,6 +1,7 @@
 //! Whole files or none: written beside their target, synced, then renamed over it.
 
 use crate::error::{Error, Result};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -8,6 +9,18 @@ use std::path::Path;
 pub fn write(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    write_seekable(path, |file| {
+        let mut writer = BufWriter::new(file);
+        content(&mut writer)?;
+        writer.flush()
+    })
+}
+
+/// The same for formats that go back to fill in sizes; what is written is not buffered here.
+pub fn write_seekable(
+    path: &Path,
+    content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<()> {
     let error = |e| Error::io(path, e);
     let folder = match path.parent() {
@@ -17,11 +30,7 @@ pub fn write(
     let mut temporary = tempfile::Builder::new();
     let temporary = temporary.prefix(".xgoal-").permissions_like_a_new_file();
     let mut file = temporary.tempfile_in(folder).map_err(|e| refusal(folder, e))?;
-    {
-        let mut writer = BufWriter::new(file.as_file_mut());
-        content(&mut writer).map_err(error)?;
-        writer.flush().map_err(error)?;
-    }
+    content(file.as_file_mut()).map_err(error)?;
     file.as_file().sync_all().map_err(error)?;
     file.persist(path).map_err(|e| error(e.error))?;
     Ok(())

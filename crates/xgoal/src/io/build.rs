@@ -258,6 +258,12 @@ pub(crate) fn size_of_shape(name: &str, (rows, cols): (usize, usize)) -> Parsed<
     }
 }
 
+/// Whether a matrix of this shape and so many non-zeros is kept sparse.
+pub(crate) fn is_sparse_shape((rows, cols): (usize, usize), entries: usize) -> bool {
+    let small = rows.max(cols) < u32::MAX as usize && !is_vector((rows, cols));
+    small && entries <= Matrix::dense_above(rows, cols)
+}
+
 fn place(order: Order, line: usize, offset: usize) -> (usize, usize) {
     match order {
         Order::RowMajor => (line, offset),

@@ -2,6 +2,7 @@
 //!
 //! Each format has its reader ([`mat`], [`pickle`], [`npz`], [`npy`], [`torch`]); all give named
 //! arrays ([`arrays`], built under a memory budget by [`build`]), of which [`source`] makes a graph.
+//! [`manifest`] reads a folder of the user's own files, and [`generate`] writes one.
 //! Everything written goes through [`atomic`].
 
 mod archive;
@@ -11,6 +12,8 @@ pub mod build;
 mod decode;
 mod dtype;
 pub mod embeddings;
+pub mod generate;
+pub mod manifest;
 pub mod mat;
 pub mod model;
 pub mod npy;

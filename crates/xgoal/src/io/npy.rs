@@ -34,14 +34,27 @@ pub fn read(path: &Path) -> crate::Result<NamedArray> {
 /// Reads a matrix of numbers and keeps every entry, as for embeddings.
 pub fn read_f32_matrix(path: &Path) -> crate::Result<Dense> {
     let (file, mut budget) = decode::open(path)?;
-    parse_f32_matrix(&decode::stem(path), file, &mut budget).map_err(|e| e.in_file(path))
+    let room = file.get_ref().metadata().map_or(0, |m| m.len());
+    parse_f32_matrix(&decode::stem(path), file, room, &mut budget).map_err(|e| e.in_file(path))
 }
 
 /// Writes a matrix as little-endian `float32`, row after row.
 pub fn write_f32(mut writer: impl Write, matrix: &Dense) -> io::Result<()> {
-    let (rows, cols) = (matrix.rows(), matrix.cols());
-    let mut text =
-        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {cols}), }}");
+    write_header(&mut writer, "<f4", &[matrix.rows(), matrix.cols()])?;
+    write_numbers(&mut writer, matrix.values(), |v| v.to_le_bytes())?;
+    writer.flush()
+}
+
+/// Writes the header of an array whose values follow row after row.
+pub(crate) fn write_header(writer: &mut dyn Write, descr: &str, shape: &[usize]) -> io::Result<()> {
+    let shape = match shape {
+        [one] => format!("({one},)"),
+        several => {
+            let numbers: Vec<String> = several.iter().map(usize::to_string).collect();
+            format!("({})", numbers.join(", "))
+        }
+    };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     // NumPy aligns the data to 64 bytes: 10 bytes come before the text and a line feed ends it.
     while (10 + text.len() + 1) % 64 != 0 {
         text.push(' ');
@@ -50,14 +63,22 @@ pub fn write_f32(mut writer: impl Write, matrix: &Dense) -> io::Result<()> {
     let length = u16::try_from(text.len()).map_err(io::Error::other)?;
     writer.write_all(b"\x93NUMPY\x01\x00")?;
     writer.write_all(&length.to_le_bytes())?;
-    writer.write_all(text.as_bytes())?;
-    let mut bytes = Vec::with_capacity(4 << 12);
-    for chunk in matrix.values().chunks(1 << 12) {
+    writer.write_all(text.as_bytes())
+}
+
+/// Writes numbers as bytes, some thousand at a time.
+pub(crate) fn write_numbers<T: Copy, const SIZE: usize>(
+    writer: &mut dyn Write,
+    numbers: &[T],
+    bytes_of: impl Fn(T) -> [u8; SIZE],
+) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(SIZE << 12);
+    for chunk in numbers.chunks(1 << 12) {
         bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|v| v.to_le_bytes()));
+        bytes.extend(chunk.iter().flat_map(|v| bytes_of(*v)));
         writer.write_all(&bytes)?;
     }
-    writer.flush()
+    Ok(())
 }
 
 /// Reads one array up to the end of the reader.
@@ -86,13 +107,49 @@ pub(crate) fn parse<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Pars
     Ok(array)
 }
 
+/// Reads one list of numbers, each converted as it arrives.
+///
+/// `room` is how many bytes there can be at most, so that memory is reserved for what can exist and not for what the
+/// header claims.
+pub(crate) fn parse_list<R: Read, T>(
+    name: &str,
+    reader: R,
+    room: u64,
+    budget: &mut Budget,
+    mut convert: impl FnMut(f64) -> Parsed<T>,
+) -> Parsed<Vec<T>> {
+    let mut source = Source::new(reader);
+    let header = Header::read(&mut source).map_err(|e| about(name, e))?;
+    let (Some(number), [count]) = (header.dtype.number(), &header.shape[..]) else {
+        let found = header.dtype.element;
+        let message = format!("{found} in a shape of {:?}, expected a list", header.shape);
+        return Err(about(name, ParseError::new(message)));
+    };
+    let count = *count as u64;
+    budget.take(count.saturating_mul(size_of::<T>() as u64))?;
+    let mut list = Vec::with_capacity((room / number.kind.size()).min(count) as usize);
+    source
+        .values(number, count, "values", |v| {
+            list.push(convert(v)?);
+            Ok(())
+        })
+        .map_err(|e| about(name, e))?;
+    ends(&mut source).map_err(|e| about(name, e))?;
+    Ok(list)
+}
+
 /// Whether the header announces booleans.
 pub(crate) fn holds_bools<R: Read>(reader: R) -> Parsed<bool> {
     let header = Header::read(&mut Source::new(reader))?;
     Ok(header.dtype.number().is_some_and(|number| number.kind == Kind::Bool))
 }
 
-fn parse_f32_matrix<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Parsed<Dense> {
+fn parse_f32_matrix<R: Read>(
+    name: &str,
+    reader: R,
+    room: u64,
+    budget: &mut Budget,
+) -> Parsed<Dense> {
     let mut source = Source::new(reader);
     let header = Header::read(&mut source)?;
     let (Some(number), [rows, cols]) = (header.dtype.number(), &header.shape[..]) else {
@@ -103,9 +160,10 @@ fn parse_f32_matrix<R: Read>(name: &str, reader: R, budget: &mut Budget) -> Pars
     };
     let (rows, cols) = (*rows, *cols);
     size_of_shape(name, (rows, cols))?;
-    let mut values: Vec<f32> = Vec::new();
-    source.values(number, header.count()?, "values", |v| {
-        budget.take(4)?;
+    let count = header.count()?;
+    budget.take(count.saturating_mul(4))?;
+    let mut values: Vec<f32> = Vec::with_capacity((room / number.kind.size()).min(count) as usize);
+    source.values(number, count, "values", |v| {
         let place = match header.order {
             Order::RowMajor => (values.len() / cols, values.len() % cols),
             Order::ColumnMajor => (values.len() % rows, values.len() / rows),

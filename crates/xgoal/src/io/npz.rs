@@ -15,7 +15,7 @@
 //! Only what the `.npy` headers announce is unpacked, and what the arrays take is bounded by [`Budget`].
 
 use std::collections::{HashMap, HashSet};
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use zip::ZipArchive;
@@ -24,6 +24,9 @@ use super::arrays::{Array, NamedArray};
 use super::build::{Budget, Sparse, SparseIndex};
 use super::{archive, decode, npy};
 use crate::error::ParseError;
+
+mod rows;
+pub mod write;
 
 type Parsed<T> = Result<T, ParseError>;
 
@@ -51,7 +54,12 @@ struct Group<'a> {
     keys: Vec<&'a Key>,
 }
 
-fn parse<R: Read + Seek>(stem: &str, reader: R, budget: &mut Budget) -> Parsed<Vec<NamedArray>> {
+fn parse<R: Read + Seek>(
+    stem: &str,
+    mut reader: R,
+    budget: &mut Budget,
+) -> Parsed<Vec<NamedArray>> {
+    let size = reader.seek(SeekFrom::End(0)).unwrap_or(0);
     let mut archive = archive::open(reader)?;
     let keys = keys(&archive)?;
     let mut groups: HashMap<&str, Group> = HashMap::new();
@@ -69,7 +77,7 @@ fn parse<R: Read + Seek>(stem: &str, reader: R, budget: &mut Budget) -> Parsed<V
             None if key.name == "_is_array" => continue,
             None => entry(&mut archive, key, budget)?,
             Some(group) if group.keys[0].index == key.index => {
-                group.read(stem, &mut archive, budget)?
+                group.read(stem, size, &mut archive, budget)?
             }
             Some(_) => continue,
         };
@@ -114,6 +122,7 @@ impl Group<'_> {
     fn read<R: Read + Seek>(
         &self,
         stem: &str,
+        size: u64,
         archive: &mut ZipArchive<R>,
         budget: &mut Budget,
     ) -> Parsed<NamedArray> {
@@ -158,6 +167,12 @@ impl Group<'_> {
             let message = format!("`{name}`: a shape of {shape:?}, expected rows and columns");
             ParseError::new(message)
         })?;
+        if format == "csr"
+            && let Some(matrix) = self.plain_rows(shape, size, archive, budget)
+        {
+            return Ok(NamedArray { name: name.to_owned(), array: Array::Matrix(matrix) });
+        }
+        let mut numbers = |part| self.numbers(name, part, archive, budget);
         let mut indices = |part| whole(name, part, &numbers(part)?);
         let index = match format.as_str() {
             "coo" => SparseIndex::Coo { row: indices("row")?, col: indices("col")? },

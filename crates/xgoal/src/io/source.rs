@@ -1,4 +1,5 @@
-//! A SOURCE becomes a graph: arrays are recognised by name and shape, whatever file they came in.
+//! A SOURCE becomes a graph: a manifest says what its files are ([`super::manifest`]); in other files
+//! arrays are recognised by name and shape, whatever format they came in.
 //!
 //! | array | meaning |
 //! |---|---|
@@ -16,6 +17,9 @@ use std::path::Path;
 
 /// Reads a graph, with the named layers in that order, or all the source has.
 pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGraph> {
+    if let Some(manifest) = super::manifest::manifest_of(path) {
+        return super::manifest::read(&manifest, layers);
+    }
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let arrays = match extension.to_ascii_lowercase().as_str() {
         "mat" => super::mat::read(path)?,
@@ -25,7 +29,8 @@ pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGr
             // A missing file is the likelier mistake; say that first.
             std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
             return Err(Error::Data(format!(
-                "{}: not a source; expected a .mat, .pkl or .npz file",
+                "{}: not a source; expected a .mat, .pkl or .npz file, a graph.toml, or a \
+                 folder with one",
                 path.display()
             )));
         }

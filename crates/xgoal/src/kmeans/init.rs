@@ -19,6 +19,9 @@ pub(super) fn plus_plus<T: Real>(
     clusters: usize,
     streams: &[Stream],
 ) -> Vec<Vec<T>> {
+    if streams.is_empty() {
+        return Vec::new();
+    }
     let cols = points.cols();
     let trials = 2 + (clusters as f64).ln() as usize;
     let mut seeding = Seeding::new(points, streams.len(), trials);

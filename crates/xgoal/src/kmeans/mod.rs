@@ -6,6 +6,9 @@
 //!     inertia = sum_i || x_i - c_{a(i)} ||^2
 //! ```
 //!
+//! From 65,536 points on, restarts are compared on a sample of them and only the best start goes on
+//! with all: what the other starts would find is no better, see `docs/performance.md`.
+//!
 //! Seeding, the stopping rule and the treatment of empty clusters are scikit-learn's. Every
 //! reduction runs over rows in an order that does not depend on the threads, and a restart is a
 //! pure function of its stream, so a result is bit-identical for any number of threads.
@@ -28,6 +31,15 @@ use points::Points;
 /// Blocks of rows from which on one restart alone keeps the threads busy, so that restarts run one
 /// after another in the same scratch memory.
 const BLOCKS_FOR_SEQUENTIAL_RESTARTS: usize = 64;
+
+/// Points from which on restarts are compared on a sample, and only the best start sees them all.
+const POINTS_FOR_SAMPLING: usize = 1 << 16;
+
+/// Points in that sample, at least; it grows with the clusters.
+const SAMPLE: usize = 1 << 14;
+
+/// Points of the sample for each cluster.
+const SAMPLE_PER_CLUSTER: usize = 256;
 
 /// How points are clustered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,33 +79,17 @@ impl KMeans {
     /// There must be at least as many rows as clusters. They may repeat: with fewer distinct rows
     /// than clusters, some clusters stay without points and keep the centre they were seeded with.
     pub fn fit<T: Real>(&self, points: View<'_, T>, stream: Stream) -> Result<Clustering<T>> {
-        self.check(points.rows)?;
-        let points = Points::new(points)?;
-        let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
-        let outcomes: Vec<Outcome<T>> = if points.blocks() < BLOCKS_FOR_SEQUENTIAL_RESTARTS {
-            let seeds = init::plus_plus(&points, self.clusters, &streams);
-            let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);
-            seeds.par_iter().map(run).collect()
-        } else {
-            let mut lloyd = Lloyd::new(&points, self.clusters);
-            let mut restart = |stream: &Stream| {
-                let seeds = init::plus_plus(&points, self.clusters, std::slice::from_ref(stream));
-                lloyd.run(&seeds[0], self)
-            };
-            streams.iter().map(&mut restart).collect()
-        };
-        // `min_by` keeps the first of equal minima.
-        let best = outcomes.into_iter().min_by(|a, b| a.inertia.total_cmp(&b.inertia));
-        self.finish(&points, best.expect("restarts > 0 was checked"))
+        self.best(points, None, stream)
     }
 
-    /// Clusters the rows of `points` once, from the given centres (one per row).
+    /// Like [`KMeans::fit`], with one more start from the given centres (one per row). There may be
+    /// no restarts beside it.
     pub fn fit_from<T: Real>(
         &self,
         points: View<'_, T>,
         centers: View<'_, T>,
+        stream: Stream,
     ) -> Result<Clustering<T>> {
-        self.check(points.rows)?;
         if (centers.rows, centers.cols) != (self.clusters, points.cols) {
             return Err(Error::Shape {
                 operation: "k-means from initial centres",
@@ -101,17 +97,49 @@ impl KMeans {
                 right: (centers.rows, centers.cols),
             });
         }
-        let points = Points::new(points)?;
-        let seeds = points.centred(centers)?;
-        let outcome = Lloyd::new(&points, self.clusters).run(&seeds, self);
-        self.finish(&points, outcome)
+        self.best(points, Some(centers), stream)
     }
 
-    fn check(&self, rows: usize) -> Result<()> {
-        if self.clusters == 0 || self.restarts == 0 || self.max_iterations == 0 {
+    fn best<T: Real>(
+        &self,
+        points: View<'_, T>,
+        from: Option<View<'_, T>>,
+        stream: Stream,
+    ) -> Result<Clustering<T>> {
+        self.check(points.rows, self.restarts + usize::from(from.is_some()))?;
+        let sample = SAMPLE.max(SAMPLE_PER_CLUSTER * self.clusters);
+        if points.rows >= POINTS_FOR_SAMPLING.max(2 * sample) {
+            let start = self.best(View::from(&sampled(points, sample, stream)), from, stream)?;
+            let points = Points::new(points)?;
+            let seeds = points.centred(View::from(&start.centers))?;
+            let outcome = Lloyd::new(&points, self.clusters).run(&seeds, self);
+            return self.finish(&points, outcome);
+        }
+        let points = Points::new(points)?;
+        let given = from.map(|centers| points.centred(centers)).transpose()?;
+        let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
+        let outcomes: Vec<Outcome<T>> = if points.blocks() < BLOCKS_FOR_SEQUENTIAL_RESTARTS {
+            let mut seeds = init::plus_plus(&points, self.clusters, &streams);
+            seeds.extend(given);
+            let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);
+            seeds.par_iter().map(run).collect()
+        } else {
+            let mut lloyd = Lloyd::new(&points, self.clusters);
+            let seeded = streams.iter().map(|stream| {
+                init::plus_plus(&points, self.clusters, std::slice::from_ref(stream)).remove(0)
+            });
+            seeded.chain(given).map(|seeds| lloyd.run(&seeds, self)).collect()
+        };
+        // `min_by` keeps the first of equal minima.
+        let best = outcomes.into_iter().min_by(|a, b| a.inertia.total_cmp(&b.inertia));
+        self.finish(&points, best.expect("starts > 0 was checked"))
+    }
+
+    fn check(&self, rows: usize, starts: usize) -> Result<()> {
+        if self.clusters == 0 || starts == 0 || self.max_iterations == 0 {
             return Err(Error::Data(format!(
                 "k-means: {} clusters, {} restarts and {} iterations, expected at least 1 of each",
-                self.clusters, self.restarts, self.max_iterations
+                self.clusters, starts, self.max_iterations
             )));
         }
         if self.clusters > rows {
@@ -139,4 +167,16 @@ impl KMeans {
             iterations,
         })
     }
+}
+
+/// One random row out of each of `count` runs of rows that follow each other.
+fn sampled<T: Real>(points: View<'_, T>, count: usize, stream: Stream) -> Dense<T> {
+    let stream = stream.substream(u64::MAX);
+    let mut values = Vec::with_capacity(count * points.cols);
+    for i in 0..count {
+        let (from, to) = (i * points.rows / count, (i + 1) * points.rows / count);
+        let row = from + stream.below(i as u64, (to - from) as u64) as usize;
+        values.extend((0..points.cols).map(|c| points.at(row, c)));
+    }
+    Dense::from_vec(count, points.cols, values).expect("rows of one length")
 }

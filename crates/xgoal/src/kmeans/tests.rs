@@ -43,9 +43,9 @@ fn plain_inertia<T: Real>(points: &Dense<T>, found: &Clustering<T>) -> f64 {
 #[test]
 fn lloyd_agrees_with_scikit_learn() {
     let points = golden_points();
-    let found = KMeans::new(4)
-        .fit_from(View::from(&points), View::from(&points.select_rows(&[0, 7, 14, 21])))
-        .unwrap();
+    let kmeans = KMeans { restarts: 0, ..KMeans::new(4) };
+    let centers = points.select_rows(&[0, 7, 14, 21]);
+    let found = kmeans.fit_from(View::from(&points), View::from(&centers), stream()).unwrap();
     assert!((found.inertia - 368.9822045454546).abs() < 1e-9, "{}", found.inertia);
     assert_eq!(found.iterations, 7);
     let expected = [
@@ -64,7 +64,8 @@ fn empty_clusters_move_as_in_scikit_learn() {
     let points = golden_points();
     let mut centers = points.select_rows(&[0, 7, 14]).into_values();
     centers.extend([1000.0; 3]);
-    let found = KMeans::new(4).fit_from(View::from(&points), View::new(&centers, 4, 3)).unwrap();
+    let kmeans = KMeans { restarts: 0, ..KMeans::new(4) };
+    let found = kmeans.fit_from(View::from(&points), View::new(&centers, 4, 3), stream()).unwrap();
     assert!((found.inertia - 376.0861111111111).abs() < 1e-9, "{}", found.inertia);
     assert_eq!(found.iterations, 7);
 }
@@ -90,7 +91,9 @@ fn a_converged_clustering_is_a_fixed_point() {
     let settings = KMeans { tolerance: 0.0, ..KMeans::new(20) };
     let found = settings.fit(View::from(&points), stream()).unwrap();
     assert!(found.iterations > 3);
-    let again = settings.fit_from(View::from(&points), View::from(&found.centers)).unwrap();
+    let again = KMeans { restarts: 0, ..settings }
+        .fit_from(View::from(&points), View::from(&found.centers), stream())
+        .unwrap();
     assert_eq!(found.assignments, again.assignments);
     assert!((found.inertia - again.inertia).abs() < 1e-9 * found.inertia);
     assert!(again.iterations <= 2);
@@ -158,6 +161,7 @@ fn unusable_input_is_refused() {
     assert!(refused(tolerance, |_| ()).contains("tolerance"));
     let points = golden_points();
     let centers = points.select_rows(&[0, 1]);
-    let error = KMeans::new(3).fit_from(View::from(&points), View::from(&centers)).unwrap_err();
+    let error =
+        KMeans::new(3).fit_from(View::from(&points), View::from(&centers), stream()).unwrap_err();
     assert!(matches!(error, Error::Shape { .. }), "{error}");
 }

@@ -159,12 +159,22 @@ impl<T: Copy + Default> Csr<T> {
 
     /// The same pattern with every value mapped.
     pub fn map<U: Copy>(&self, f: impl Fn(T) -> U) -> Csr<U> {
+        self.map_entries(|_, _, v| f(v))
+    }
+
+    /// The same pattern with every value replaced by a function of its row, column and value.
+    pub fn map_entries<U: Copy>(&self, f: impl Fn(usize, usize, T) -> U) -> Csr<U> {
+        let mut values = Vec::with_capacity(self.nnz());
+        for r in 0..self.rows {
+            let (cols, row) = self.row(r);
+            values.extend(cols.iter().zip(row).map(|(c, v)| f(r, *c as usize, *v)));
+        }
         Csr {
             rows: self.rows,
             cols: self.cols,
             indptr: self.indptr.clone(),
             indices: self.indices.clone(),
-            values: self.values.iter().map(|v| f(*v)).collect(),
+            values,
         }
     }
 }

@@ -72,6 +72,25 @@ pub fn graph(nodes: usize, features: usize, dense: bool) -> MultiplexGraph {
     MultiplexGraph::new(layers, attributes).unwrap()
 }
 
+/// The same nodes with unweighted layers that the engine holds as bits: cliques, half of all pairs at
+/// random, and a ring that stays sparse.
+#[allow(dead_code)]
+pub fn unweighted(nodes: usize, features: usize, dense: bool) -> MultiplexGraph {
+    let s = Stream::new(19, Purpose::Planted);
+    let layer = |name: &str, edge: &dyn Fn(usize, usize) -> bool| {
+        let all = (0..nodes).flat_map(|n| (0..nodes).map(move |m| (n, m)));
+        let edges = all.filter(|(n, m)| edge(*n, *m)).map(|(n, m)| (n as u32, m as u32, 1.0));
+        let adjacency = Csr::from_triplets(nodes, nodes, edges.collect()).unwrap();
+        Layer { name: name.into(), adjacency }
+    };
+    let layers = vec![
+        layer("cliques", &|n, m| n % 4 == m % 4),
+        layer("dense", &|n, m| s.uniform((n * nodes + m) as u64) < 0.5),
+        layer("ring", &|n, m| (n + 1) % nodes == m),
+    ];
+    MultiplexGraph::new(layers, graph(nodes, features, dense).attributes().clone()).unwrap()
+}
+
 /// Initial weights with a bias that is not zero, so that no unit sits on relu's kink.
 pub fn weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
     let mut weights = initial_weights::<T>(config, features);

@@ -10,7 +10,7 @@
 //! twice the learning rate. With attributes scaled to a sum of one, activations start out smaller than
 //! one step, and this sets how far the weights grow before the warm-up settles.
 
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Work};
 use crate::model::LayerWeights;
 use rayon::prelude::*;
 
@@ -54,8 +54,6 @@ impl<T: Kernels> Adam<T> {
         let t = self.updates.min(i32::MAX as u64) as i32;
         let step = learning_rate / (1.0 - BETA1.powi(t));
         let unbias = T::from_f64((1.0 - BETA2.powi(t)).sqrt().recip());
-        let [b1, b2, c1, c2, eps] =
-            [BETA1, BETA2, 1.0 - BETA1, 1.0 - BETA2, EPSILON].map(T::from_f64);
         let layers = weights.iter_mut().zip(gradients).zip(&mut self.first).zip(&mut self.second);
         let tensors = layers.flat_map(|(((w, g), m), v)| {
             let biases = 1.0 + f64::from(w.self_weight.is_some());
@@ -73,14 +71,34 @@ impl<T: Kernels> Adam<T> {
                 .zip(m.par_chunks_mut(CHUNK))
                 .zip(v.par_chunks_mut(CHUNK));
             chunks.for_each(|(((w, g), m), v)| {
-                T::vectorized(|| {
-                    for (((w, g), m), v) in w.iter_mut().zip(g).zip(m).zip(v) {
-                        *m = b1 * *m + c1 * *g;
-                        *v = b2 * *v + c2 * *g * *g;
-                        *w -= step * *m / (v.sqrt() * unbias + eps);
-                    }
-                });
+                T::vectorized(Move { w, g, m, v, step, unbias });
             });
+        }
+    }
+}
+
+/// The step of some weights.
+struct Move<'a, T> {
+    w: &'a mut [T],
+    g: &'a [T],
+    m: &'a mut [T],
+    v: &'a mut [T],
+    step: T,
+    unbias: T,
+}
+
+impl<T: Kernels> Work for Move<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { w, g, m, v, step, unbias } = self;
+        let [b1, b2, c1, c2, eps] =
+            [BETA1, BETA2, 1.0 - BETA1, 1.0 - BETA2, EPSILON].map(T::from_f64);
+        for (((w, g), m), v) in w.iter_mut().zip(g).zip(m).zip(v) {
+            *m = b1 * *m + c1 * *g;
+            *v = b2 * *v + c2 * *g * *g;
+            *w -= step * *m / (v.sqrt() * unbias + eps);
         }
     }
 }

@@ -14,13 +14,18 @@
 //! ```
 //!
 //! The plain GCN has no W' and drops every primed term.
+//!
+//! What belongs to a node alone waits in the view it will become part of: P' in H, pi P' in H-, P+' in
+//! H+, and on the way back G' in D and its sum with D+ in D+. So two N x d buffers beside the views are
+//! enough, one for the graph itself and one for the dropped graph.
 
 use super::BLOCK;
 use super::adjacency::{Adjacency, Product};
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Pair, PairMut};
 use super::draw::Draw;
-use super::kernels::Kernels;
-use super::rows::Scratch;
+use super::kernels::{Kernels, Work};
+use super::phases::{Clock, Phase};
+use super::rows::Scratches;
 use crate::matrix::Dense;
 use crate::model::LayerWeights;
 use crate::settings::{Activation, Augmentation, Settings};
@@ -45,15 +50,17 @@ impl<T: Kernels> Views<T> {
     }
 }
 
-/// Room that all layers share: P and P' forward, G and G' backward.
+/// Room that all layers share.
 #[derive(Debug)]
 pub struct Workspace<T> {
     /// P, then G.
-    pub neighbors: Dense<T>,
-    /// P', then G'; empty for a plain GCN.
-    pub own: Dense<T>,
-    /// Products of distinct rows.
-    pub distinct: Vec<T>,
+    pub whole: Dense<T>,
+    /// P+, then A+^T D+.
+    pub dropped: Dense<T>,
+    /// Rows of products that are computed before they are asked for.
+    pub room: Vec<T>,
+    /// Lists of one row, per thread.
+    pub scratch: Scratches<T>,
 }
 
 /// What one layer's encoder works on.
@@ -75,27 +82,14 @@ impl<T: Kernels> LayerEncoder<'_, T> {
         })
     }
 
-    fn project(
-        &self,
-        weights: &LayerWeights<T>,
-        mask: super::attributes::Masked<'_, T>,
-        work: &mut Workspace<T>,
-    ) {
-        let Workspace { neighbors, own, .. } = work;
-        match &weights.self_weight {
-            Some(self_weight) => self.attributes.project(
-                &[&weights.weight, self_weight],
-                mask,
-                &mut [neighbors, own],
-            ),
-            None => self.attributes.project(&[&weights.weight], mask, &mut [neighbors]),
-        }
-    }
-
     /// H of the undropped graph.
     pub fn embed(&self, weights: &LayerWeights<T>, work: &mut Workspace<T>, out: &mut Dense<T>) {
-        self.project(weights, None, work);
-        self.undropped(weights, None, work, out);
+        let Workspace { whole, room, scratch, .. } = work;
+        let own = weights.self_weight.is_some();
+        let pair = PairMut { neighbors: &mut *whole, own: own.then_some(&mut *out) };
+        self.attributes.project(Pair::of(weights), pair, scratch);
+        let product = self.adjacency.forward(whole, None, room, scratch);
+        self.activate(&product, weights, out, scratch);
     }
 
     /// H, H- and H+.
@@ -105,55 +99,69 @@ impl<T: Kernels> LayerEncoder<'_, T> {
         draw: &Draw,
         work: &mut Workspace<T>,
         views: &mut Views<T>,
+        clock: &mut Clock,
     ) {
-        self.embed(weights, work, &mut views.anchor);
-        self.undropped(weights, Some(&draw.permutation), work, &mut views.negative);
-        let scale = self.survivor_scale();
+        let Workspace { whole, dropped, room, scratch } = work;
+        let Views { anchor, positive, negative } = views;
+        let (scale, own) = (self.survivor_scale(), weights.self_weight.is_some());
+        let pair = PairMut { neighbors: &mut *whole, own: own.then_some(&mut *anchor) };
         if self.settings.drop_attributes {
-            self.project(weights, Some((&draw.attributes, scale)), work);
-        }
-        if self.settings.drop_edges {
-            let Workspace { neighbors, own, .. } = work;
-            let product = self.adjacency.forward_masked(neighbors, (&draw.edges, scale));
-            self.activate(&product, weights, (own, None), &mut views.positive);
+            let own = own.then_some(&mut *positive);
+            let survivors = PairMut { neighbors: &mut *dropped, own };
+            self.attributes.project_both(
+                Pair::of(weights),
+                (&draw.attributes, scale),
+                pair,
+                survivors,
+                scratch,
+            );
         } else {
-            self.undropped(weights, None, work, &mut views.positive);
+            self.attributes.project(Pair::of(weights), pair, scratch);
+            if own {
+                positive.values_mut().copy_from_slice(anchor.values());
+            }
         }
+        if own {
+            permute(anchor, &draw.permutation, negative);
+        }
+        clock.stop(Phase::AttributesForward);
+
+        let product = self.adjacency.forward(whole, None, room, scratch);
+        self.activate(&product, weights, anchor, scratch);
+        let product = self.adjacency.forward(whole, Some(&draw.permutation), room, scratch);
+        self.activate(&product, weights, negative, scratch);
+        let table = if self.settings.drop_attributes { &*dropped } else { &*whole };
+        let product = if self.settings.drop_edges {
+            self.adjacency.forward_masked(table, &draw.edges, scale, room)
+        } else {
+            self.adjacency.forward(table, None, room, scratch)
+        };
+        self.activate(&product, weights, positive, scratch);
+        clock.stop(Phase::EdgesForward);
     }
 
-    fn undropped(
-        &self,
-        weights: &LayerWeights<T>,
-        permutation: Option<&[u32]>,
-        work: &mut Workspace<T>,
-        out: &mut Dense<T>,
-    ) {
-        let Workspace { neighbors, own, distinct } = work;
-        let product = self.adjacency.forward(neighbors, permutation, distinct);
-        self.activate(&product, weights, (own, permutation), out);
-    }
-
-    /// `out = act(product + own + b)`, row by row.
+    /// `out = act(product + out + b)`, row by row; a plain GCN has nothing in `out` to add.
     fn activate(
         &self,
         product: &Product<'_, T>,
         weights: &LayerWeights<T>,
-        (own, permutation): (&Dense<T>, Option<&[u32]>),
         out: &mut Dense<T>,
+        scratch: &Scratches<T>,
     ) {
         let dim = out.cols();
-        let has_self = weights.self_weight.is_some();
+        let own = weights.self_weight.is_some();
         let blocks = out.values_mut().par_chunks_mut(BLOCK * dim).enumerate();
-        blocks.for_each_init(Scratch::default, |scratch, (block, rows)| {
-            for (i, row) in rows.chunks_mut(dim).enumerate() {
-                let n = block * BLOCK + i;
-                row.copy_from_slice(&weights.bias);
-                if has_self {
-                    let own = own.row(permutation.map_or(n, |p| p[n] as usize));
-                    row.iter_mut().zip(own).for_each(|(r, o)| *r += *o);
+        blocks.for_each(|(block, rows)| {
+            scratch.with(|scratch| {
+                for (i, row) in rows.chunks_mut(dim).enumerate() {
+                    if own {
+                        row.iter_mut().zip(&weights.bias).for_each(|(r, b)| *r += *b);
+                    } else {
+                        row.copy_from_slice(&weights.bias);
+                    }
+                    product.add_row(block * BLOCK + i, scratch, row);
                 }
-                product.add_row(n, scratch, row);
-            }
+            });
             match self.settings.activation {
                 Activation::Tanh => T::tanh_in_place(rows),
                 // Not `max`, which would hide a NaN.
@@ -166,53 +174,49 @@ impl<T: Kernels> LayerEncoder<'_, T> {
         });
     }
 
-    /// The gradients of the layer's weights, from D, D+ and D- in `views`.
+    /// The gradients of the layer's weights, from D, D+ and D- in `views`, which are used up.
     pub fn backward(
         &self,
         draw: &Draw,
-        views: &Views<T>,
+        views: &mut Views<T>,
         work: &mut Workspace<T>,
         gradients: &mut LayerWeights<T>,
+        clock: &mut Clock,
     ) {
-        gradients.tensors_mut().for_each(|t| t.fill(T::default()));
         bias_gradient(views, &mut gradients.bias);
-        let has_self = gradients.self_weight.is_some();
-
-        let Workspace { neighbors, own, distinct } = work;
-        add_product(&self.adjacency.backward(&views.anchor, distinct), None, false, neighbors);
-        let negative = self.adjacency.backward(&views.negative, distinct);
-        add_product(&negative, Some(&draw.inverse), true, neighbors);
-        if has_self {
-            add_own(views, &draw.inverse, own);
-        }
-        self.pull(neighbors, own, None, gradients);
-
+        let Workspace { whole, dropped, room, scratch } = work;
+        let Views { anchor, positive, negative } = views;
         let scale = self.survivor_scale();
-        let product = if self.settings.drop_edges {
-            self.adjacency.backward_masked(&views.positive, (&draw.edges, scale))
-        } else {
-            self.adjacency.backward(&views.positive, distinct)
-        };
-        add_product(&product, None, false, neighbors);
-        let mask = self.settings.drop_attributes.then_some((&draw.attributes, scale));
-        self.pull(neighbors, &views.positive, mask, gradients);
-    }
 
-    fn pull(
-        &self,
-        neighbors: &Dense<T>,
-        own: &Dense<T>,
-        mask: super::attributes::Masked<'_, T>,
-        gradients: &mut LayerWeights<T>,
-    ) {
-        match &mut gradients.self_weight {
-            Some(self_weight) => self.attributes.pull(
-                &[neighbors, own],
-                mask,
-                &mut [&mut gradients.weight, self_weight],
-            ),
-            None => self.attributes.pull(&[neighbors], mask, &mut [&mut gradients.weight]),
+        let product = self.adjacency.backward(anchor, room, scratch);
+        add_product(&product, None, false, whole, scratch);
+        let product = self.adjacency.backward(negative, room, scratch);
+        add_product(&product, Some(&draw.inverse), true, whole, scratch);
+        let product = if self.settings.drop_edges {
+            self.adjacency.backward_masked(positive, &draw.edges, scale, room)
+        } else {
+            self.adjacency.backward(positive, room, scratch)
+        };
+        add_product(&product, None, false, dropped, scratch);
+        clock.stop(Phase::EdgesBackward);
+
+        let own = gradients.self_weight.is_some();
+        if own {
+            add_permuted(negative, &draw.inverse, anchor);
         }
+        let scale = if self.settings.drop_attributes { scale } else { T::from_f64(1.0) };
+        add_scaled(scale, whole, dropped);
+        if own {
+            add_scaled(scale, anchor, positive);
+        }
+        let survivors = Pair { neighbors: &*dropped, own: own.then_some(&*positive) };
+        if self.settings.drop_attributes {
+            let all = Pair { neighbors: &*whole, own: own.then_some(&*anchor) };
+            self.attributes.pull_both(&draw.attributes, all, survivors, gradients, scratch);
+        } else {
+            self.attributes.pull(survivors, gradients, scratch);
+        }
+        clock.stop(Phase::AttributesBackward);
     }
 }
 
@@ -222,35 +226,73 @@ fn add_product<T: Kernels>(
     order: Option<&[u32]>,
     add: bool,
     out: &mut Dense<T>,
+    scratch: &Scratches<T>,
 ) {
     let dim = out.cols();
-    let blocks = out.values_mut().par_chunks_mut(BLOCK * dim).enumerate();
-    blocks.for_each_init(Scratch::default, |scratch, (block, rows)| {
-        for (i, row) in rows.chunks_mut(dim).enumerate() {
-            let n = block * BLOCK + i;
-            if !add {
-                row.fill(T::default());
+    out.values_mut().par_chunks_mut(BLOCK * dim).enumerate().for_each(|(block, rows)| {
+        scratch.with(|scratch| {
+            for (i, row) in rows.chunks_mut(dim).enumerate() {
+                let n = block * BLOCK + i;
+                if !add {
+                    row.fill(T::default());
+                }
+                product.add_row(order.map_or(n, |o| o[n] as usize), scratch, row);
             }
-            product.add_row(order.map_or(n, |o| o[n] as usize), scratch, row);
+        });
+    });
+}
+
+/// `out[n] = rows[order[n]]`.
+fn permute<T: Kernels>(rows: &Dense<T>, order: &[u32], out: &mut Dense<T>) {
+    let dim = out.cols();
+    out.values_mut().par_chunks_mut(BLOCK * dim).enumerate().for_each(|(block, out)| {
+        for (i, out) in out.chunks_mut(dim).enumerate() {
+            out.copy_from_slice(rows.row(order[block * BLOCK + i] as usize));
         }
     });
 }
 
-/// `G' = D + pi^-1 D-`.
-fn add_own<T: Kernels>(views: &Views<T>, inverse: &[u32], own: &mut Dense<T>) {
-    let dim = own.cols();
-    own.values_mut().par_chunks_mut(BLOCK * dim).enumerate().for_each(|(block, rows)| {
-        for (i, row) in rows.chunks_mut(dim).enumerate() {
-            let n = block * BLOCK + i;
-            let (a, b) = (views.anchor.row(n), views.negative.row(inverse[n] as usize));
-            row.iter_mut().zip(a.iter().zip(b)).for_each(|(o, (a, b))| *o = *a + *b);
+/// `out[n] += rows[order[n]]`.
+fn add_permuted<T: Kernels>(rows: &Dense<T>, order: &[u32], out: &mut Dense<T>) {
+    let dim = out.cols();
+    out.values_mut().par_chunks_mut(BLOCK * dim).enumerate().for_each(|(block, out)| {
+        for (i, out) in out.chunks_mut(dim).enumerate() {
+            let row = rows.row(order[block * BLOCK + i] as usize);
+            out.iter_mut().zip(row).for_each(|(o, r)| *o += *r);
         }
     });
+}
+
+/// `out = scale * out + rows`.
+fn add_scaled<T: Kernels>(scale: T, rows: &Dense<T>, out: &mut Dense<T>) {
+    let size = BLOCK * out.cols();
+    let rows = rows.values().par_chunks(size);
+    out.values_mut().par_chunks_mut(size).zip(rows).for_each(|(out, rows)| {
+        T::vectorized(AddScaled { scale, rows, out });
+    });
+}
+
+struct AddScaled<'a, T> {
+    scale: T,
+    rows: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Kernels> Work for AddScaled<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (o, r) in self.out.iter_mut().zip(self.rows) {
+            *o = self.scale * *o + *r;
+        }
+    }
 }
 
 /// Column sums of all three views: block sums first, then the blocks in order.
 fn bias_gradient<T: Kernels>(views: &Views<T>, bias: &mut [T]) {
     let dim = bias.len();
+    bias.fill(T::default());
     for view in [&views.anchor, &views.negative, &views.positive] {
         let partial: Vec<Vec<T>> = view
             .values()

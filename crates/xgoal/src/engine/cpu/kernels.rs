@@ -1,7 +1,7 @@
 //! The inner loops, compiled for several instruction sets and chosen at run time.
 //!
-//! `gather` is the one that matters: `out += sum_i values[i] * table[indices[i], :]`, a sparse row
-//! times a dense matrix. Every sparse product of the engine is made of it. For f32 it keeps a strip
+//! `gather` is the one that matters: `out += scale * sum_i values[i] * table[indices[i], :]`, a sparse
+//! row times a dense matrix. Every sparse product of the engine is made of it. For f32 it keeps a strip
 //! of the output row in registers while it walks the entries; for f64, which only checks gradients,
 //! it is the plain loop.
 
@@ -9,65 +9,117 @@ use crate::real::Real;
 
 /// A [`Real`] with the engine's inner loops.
 pub trait Kernels: Real {
-    /// `out += sum_i values[i] * table[indices[i], :]`, with rows of `out.len()` in `table`.
-    fn gather(table: &[Self], indices: &[u32], values: &[Self], out: &mut [Self]);
+    /// `out += scale * sum_i values[i] * table[indices[i], :]`, with rows of `out.len()` in `table`.
+    fn gather(table: &[Self], indices: &[u32], values: &[Self], scale: Self, out: &mut [Self]);
 
     /// Replaces every value by its hyperbolic tangent.
     fn tanh_in_place(values: &mut [Self]);
 
     /// Runs `work` compiled for the best instruction set of this machine.
-    fn vectorized<R>(work: impl FnOnce() -> R) -> R;
+    fn vectorized<W: Work>(work: W) -> W::Output;
+}
+
+/// Loops that are compiled once per instruction set.
+///
+/// `run`, and what it calls in its loops, must be `#[inline(always)]`: only code that is inlined is
+/// compiled for the instruction set. A closure cannot be forced to be.
+pub trait Work {
+    /// What it gives back.
+    type Output;
+
+    /// Does it.
+    fn run(self) -> Self::Output;
 }
 
 /// The plain form of [`Kernels::gather`], which every fast one must equal up to rounding.
-pub fn gather_plain<T: Real>(table: &[T], indices: &[u32], values: &[T], out: &mut [T]) {
+pub fn gather_plain<T: Real>(table: &[T], indices: &[u32], values: &[T], scale: T, out: &mut [T]) {
     let dim = out.len();
     for (&i, &v) in indices.iter().zip(values) {
         let row = &table[i as usize * dim..][..dim];
         for (o, t) in out.iter_mut().zip(row) {
-            *o += v * *t;
+            *o += scale * v * *t;
         }
     }
 }
 
 impl Kernels for f64 {
-    fn gather(table: &[f64], indices: &[u32], values: &[f64], out: &mut [f64]) {
-        gather_plain(table, indices, values, out);
+    fn gather(table: &[f64], indices: &[u32], values: &[f64], scale: f64, out: &mut [f64]) {
+        gather_plain(table, indices, values, scale, out);
     }
 
     fn tanh_in_place(values: &mut [f64]) {
         values.iter_mut().for_each(|v| *v = v.tanh());
     }
 
-    fn vectorized<R>(work: impl FnOnce() -> R) -> R {
-        work()
+    fn vectorized<W: Work>(work: W) -> W::Output {
+        work.run()
     }
 }
 
 impl Kernels for f32 {
     #[inline]
-    fn gather(table: &[f32], indices: &[u32], values: &[f32], out: &mut [f32]) {
-        pulp::Arch::new().dispatch(Gather { table, indices, values, out });
+    fn gather(table: &[f32], indices: &[u32], values: &[f32], scale: f32, out: &mut [f32]) {
+        pulp::Arch::new().dispatch(Gather { table, indices, values, scale, out });
     }
 
     fn tanh_in_place(values: &mut [f32]) {
-        Self::vectorized(|| values.iter_mut().for_each(|v| *v = tanh(*v)));
+        Self::vectorized(Tanh(values));
     }
 
     #[inline]
-    fn vectorized<R>(work: impl FnOnce() -> R) -> R {
+    fn vectorized<W: Work>(work: W) -> W::Output {
         pulp::Arch::new().dispatch(Run(work))
     }
 }
 
-struct Run<F>(F);
+/// `table[indices[i], :] += values[i] * row` for every entry of a list.
+pub struct Scatter<'a, T> {
+    /// Where to add.
+    pub table: &'a mut [T],
+    /// Which rows of it.
+    pub indices: &'a [u32],
+    /// Times what.
+    pub values: &'a [T],
+    /// What.
+    pub row: &'a [T],
+}
 
-impl<R, F: FnOnce() -> R> pulp::WithSimd for Run<F> {
-    type Output = R;
+impl<T: Real> Work for Scatter<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> R {
-        (self.0)()
+    fn run(self) {
+        let dim = self.row.len();
+        for (&i, &v) in self.indices.iter().zip(self.values) {
+            let out = &mut self.table[i as usize * dim..][..dim];
+            for (o, r) in out.iter_mut().zip(self.row) {
+                *o += v * *r;
+            }
+        }
+    }
+}
+
+struct Run<W>(W);
+
+impl<W: Work> pulp::WithSimd for Run<W> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> W::Output {
+        self.0.run()
+    }
+}
+
+struct Tanh<'a>(&'a mut [f32]);
+
+impl Work for Tanh<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for v in self.0 {
+            *v = tanh(*v);
+        }
     }
 }
 
@@ -89,6 +141,7 @@ struct Gather<'a> {
     table: &'a [f32],
     indices: &'a [u32],
     values: &'a [f32],
+    scale: f32,
     out: &'a mut [f32],
 }
 
@@ -111,7 +164,7 @@ impl pulp::WithSimd for Gather<'_> {
             for (&i, &v) in self.indices.iter().zip(self.values) {
                 let row = &self.table[i as usize * dim..][at..dim];
                 for (o, t) in self.out[at..].iter_mut().zip(row) {
-                    *o += v * *t;
+                    *o += self.scale * v * *t;
                 }
             }
         }
@@ -126,7 +179,6 @@ impl Gather<'_> {
         let width = R * S::F32_LANES;
         let (out, _) = S::as_mut_simd_f32s(&mut self.out[at..at + width]);
         let mut sum = [simd.splat_f32s(0.0); R];
-        sum.copy_from_slice(out);
         for (&i, &v) in self.indices.iter().zip(self.values) {
             let start = i as usize * dim + at;
             let (row, _) = S::as_simd_f32s(&self.table[start..start + width]);
@@ -135,7 +187,10 @@ impl Gather<'_> {
                 sum[r] = simd.mul_add_e_f32s(v, row[r], sum[r]);
             }
         }
-        out.copy_from_slice(&sum);
+        let scale = simd.splat_f32s(self.scale);
+        for (out, sum) in out.iter_mut().zip(sum) {
+            *out = simd.mul_add_e_f32s(scale, sum, *out);
+        }
     }
 }
 
@@ -153,8 +208,8 @@ mod tests {
             let values: Vec<f32> = (0..20).map(|i| s.normal(2_000_000 + i) as f32).collect();
             let mut fast = vec![0.5f32; dim];
             let mut plain = fast.clone();
-            f32::gather(&table, &indices, &values, &mut fast);
-            gather_plain(&table, &indices, &values, &mut plain);
+            f32::gather(&table, &indices, &values, 0.7, &mut fast);
+            gather_plain(&table, &indices, &values, 0.7, &mut plain);
             for (a, b) in fast.iter().zip(&plain) {
                 assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "dim {dim}: {a} and {b}");
             }

@@ -5,6 +5,7 @@
 //! first, combine one random word each (`or` for a 1, `and` for a 0), 64 entries at a time.
 
 use crate::random::Stream;
+use crate::real::Real;
 use rayon::prelude::*;
 
 /// Binary digits of `keep` that count: probabilities are rounded to multiples of 2^-24.
@@ -41,6 +42,25 @@ impl Mask {
                 *word = bits;
             }
         });
+    }
+
+    /// The bits, 64 to a word.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Writes `values` where entry `from + i` survives, times `scale`, and 0 elsewhere.
+    pub fn survivors<'a, T: Real>(
+        &self,
+        values: &[T],
+        from: usize,
+        scale: T,
+        out: &'a mut [T],
+    ) -> &'a [T] {
+        for (i, (out, v)) in out.iter_mut().zip(values).enumerate() {
+            *out = if self.bit(from + i) == 1 { *v * scale } else { T::default() };
+        }
+        out
     }
 
     /// Whether entry `i` survives, as 0 or 1.

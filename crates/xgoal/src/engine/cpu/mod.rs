@@ -8,15 +8,20 @@
 mod adam;
 mod adjacency;
 mod attributes;
+mod bits;
 mod draw;
 mod encoder;
+mod footprint;
 mod kernels;
 mod losses;
 mod mask;
 mod objective;
+mod phases;
 mod rows;
 
+pub use footprint::training_bytes;
 pub use kernels::Kernels;
+pub use phases::{Clock, Phase};
 
 use self::adam::Adam;
 use self::adjacency::Adjacency;
@@ -24,6 +29,7 @@ use self::attributes::Attributes;
 use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
+use self::rows::Scratches;
 use super::{Engine, EngineState, Prototypes, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessed;
@@ -32,10 +38,13 @@ use crate::matrix::{Dense, Matrix};
 use crate::model::LayerWeights;
 use crate::random::Purpose;
 use crate::real::{Real, View};
-use crate::settings::{Config, Encoder};
+use crate::settings::Config;
 
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
+
+/// One in so many of the k-means restarts is made beside the last centres.
+const FRESH_SHARE: usize = 5;
 
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
@@ -50,6 +59,7 @@ pub struct CpuEngine<T: Kernels = f32> {
     views: Vec<Views<T>>,
     draws: Vec<Draw>,
     work: Workspace<T>,
+    clock: Clock,
 }
 
 /// The graph in the form the products need.
@@ -61,7 +71,7 @@ struct Operands<T> {
 }
 
 impl<T: Kernels> Operands<T> {
-    fn new(graph: &Preprocessed) -> Self {
+    fn new(graph: &Preprocessed<'_>) -> Self {
         Self {
             attributes: Attributes::new(&graph.attributes),
             layers: graph.layers.iter().map(Adjacency::new).collect(),
@@ -69,13 +79,14 @@ impl<T: Kernels> Operands<T> {
         }
     }
 
-    fn workspace(&self, dim: usize, encoder: Encoder) -> Workspace<T> {
-        let own = if encoder == Encoder::FirstOrder { self.nodes } else { 0 };
-        let distinct = self.layers.iter().map(Adjacency::scratch_rows).max().unwrap_or(0);
+    /// Room for the products; a graph that is only embedded has no dropped view.
+    fn workspace(&self, dim: usize, dropped: bool) -> Workspace<T> {
+        let rows = self.layers.iter().map(Adjacency::scratch_rows).max().unwrap_or(0);
         Workspace {
-            neighbors: Dense::zeros(self.nodes, dim),
-            own: Dense::zeros(own, dim),
-            distinct: vec![T::default(); distinct * dim],
+            whole: Dense::zeros(self.nodes, dim),
+            dropped: Dense::zeros(if dropped { self.nodes } else { 0 }, dim),
+            room: vec![T::default(); rows * dim],
+            scratch: Scratches::new(),
         }
     }
 
@@ -89,10 +100,10 @@ impl<T: Kernels> Operands<T> {
 }
 
 /// Embeddings of a graph under given weights, one matrix per layer.
-pub fn embed(config: &Config, graph: &Preprocessed, weights: &[LayerWeights]) -> Vec<Dense> {
+pub fn embed(config: &Config, graph: &Preprocessed<'_>, weights: &[LayerWeights]) -> Vec<Dense> {
     let operands = Operands::<f32>::new(graph);
     let settings = config.settings();
-    let mut work = operands.workspace(settings.dim, settings.encoder);
+    let mut work = operands.workspace(settings.dim, false);
     embed_layers(config, &operands, weights, &mut work)
 }
 
@@ -116,7 +127,7 @@ impl<T: Kernels> CpuEngine<T> {
     /// Prepares a graph for training from the given weights.
     pub fn new(
         config: &Config,
-        graph: &Preprocessed,
+        graph: &Preprocessed<'_>,
         weights: Vec<LayerWeights<T>>,
     ) -> Result<Self> {
         if graph.layers.len() != config.layers().len() || weights.len() != graph.layers.len() {
@@ -129,14 +140,14 @@ impl<T: Kernels> CpuEngine<T> {
         }
         // Positions of entries are held in 32 bits.
         let most = u32::MAX as usize;
-        if let Some(v) = graph.layers.iter().position(|l| l.nnz() > most) {
+        if let Some(v) = graph.layers.iter().position(|l| l.weights.nnz() > most) {
             return Err(Error::Data(format!(
                 "layer `{}`: {} entries, expected at most {most}",
                 config.layers()[v].name,
-                graph.layers[v].nnz()
+                graph.layers[v].weights.nnz()
             )));
         }
-        if let Matrix::Sparse(m) = &graph.attributes
+        if let Matrix::Sparse(m) = &*graph.attributes
             && m.nnz() > most
         {
             return Err(Error::Data(format!(
@@ -149,21 +160,27 @@ impl<T: Kernels> CpuEngine<T> {
         let entries = operands.attributes.entries();
         let nodes = operands.nodes;
         Ok(Self {
-            work: operands.workspace(settings.dim, settings.encoder),
+            work: operands.workspace(settings.dim, true),
             views: weights.iter().map(|_| Views::new(nodes, settings.dim)).collect(),
             draws: operands
                 .layers
                 .iter()
-                .map(|layer| Draw::new(entries, layer.rows.nnz(), nodes, settings))
+                .map(|layer| Draw::new(entries, layer.draw(), nodes, settings))
                 .collect(),
             gradients: weights.iter().map(LayerWeights::zeros_like).collect(),
             adam: Adam::new(&weights),
             remembered: weights.clone(),
             weights,
             prototypes: None,
+            clock: Clock::new(),
             graph: operands,
             config: config.clone(),
         })
+    }
+
+    /// Where the time of all epochs so far went.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The gradients the last `evaluate` left.
@@ -181,15 +198,27 @@ impl<T: Kernels> CpuEngine<T> {
         self.prototypes = Some(prototypes);
     }
 
+    /// Finds prototypes anew: from scratch the first time, later also from the last ones.
+    ///
+    /// Embeddings move little between two clusterings, so the last centres are nearly always the
+    /// best start; a few fresh seedings keep a better one from being missed.
     fn recluster(&mut self, step: &Step) -> Result<()> {
         let settings = self.config.settings();
         let mut found = Vec::with_capacity(self.views.len());
         for (v, (layer, views)) in self.config.layers().iter().zip(&self.views).enumerate() {
             // The graph may be smaller than the clusters asked for.
             let clusters = layer.clusters.min(self.graph.nodes);
-            let kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
+            let last = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
+            let points = View::from(&views.anchor);
             let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
-            let clustering = kmeans.fit(View::from(&views.anchor), stream)?;
+            let mut kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
+            let clustering = match last.filter(|centers| centers.rows == clusters) {
+                None => kmeans.fit(points, stream)?,
+                Some(last) => {
+                    kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
+                    kmeans.fit_from(points, last, stream)?
+                }
+            };
             found.push(Prototypes {
                 centers: clustering.centers,
                 assignments: clustering.assignments,
@@ -202,33 +231,44 @@ impl<T: Kernels> CpuEngine<T> {
 
 impl<T: Kernels> Engine for CpuEngine<T> {
     fn evaluate(&mut self, step: &Step) -> Result<Terms> {
+        self.clock.start();
         for v in 0..self.weights.len() {
             self.draws[v].redraw(self.config.settings(), step, v);
+            if self.config.settings().drop_edges {
+                self.graph.layers[v].prepare(&mut self.draws[v].edges);
+            }
+            self.clock.stop(Phase::Draw);
             self.graph.encoder(&self.config, v).forward(
                 &self.weights[v],
                 &self.draws[v],
                 &mut self.work,
                 &mut self.views[v],
+                &mut self.clock,
             );
         }
         if step.recluster {
             self.recluster(step)?;
         }
+        self.clock.stop(Phase::Cluster);
         let objective = Objective::new(&self.config, step.stage, self.prototypes.as_deref());
         let terms = objective.evaluate(&mut self.views);
+        self.clock.stop(Phase::Losses);
         for v in 0..self.weights.len() {
             self.graph.encoder(&self.config, v).backward(
                 &self.draws[v],
-                &self.views[v],
+                &mut self.views[v],
                 &mut self.work,
                 &mut self.gradients[v],
+                &mut self.clock,
             );
         }
         Ok(terms)
     }
 
     fn update(&mut self, learning_rate: f64) {
+        self.clock.start();
         self.adam.update(learning_rate, &self.gradients, &mut self.weights);
+        self.clock.stop(Phase::Update);
     }
 
     fn reset_optimizer(&mut self) {

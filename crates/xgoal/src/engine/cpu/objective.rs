@@ -11,11 +11,12 @@
 
 use super::BLOCK;
 use super::encoder::Views;
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Work};
 use super::losses::{
     Assigned, Recovery, Rows, cluster_alignment, cluster_loss, node_alignment, node_loss,
 };
 use crate::engine::{Prototypes, Stage, Terms};
+use crate::matrix::Dense;
 use crate::settings::{Activation, Config};
 use rayon::prelude::*;
 
@@ -78,31 +79,36 @@ impl<'a, T: Kernels> Objective<'a, T> {
     pub fn evaluate(&self, views: &mut [Views<T>]) -> Terms {
         let nodes = views[0].anchor.rows();
         let dim = views[0].anchor.cols();
-        let mut blocks: Vec<Vec<&mut [T]>> = Vec::new();
-        blocks.resize_with(nodes.div_ceil(BLOCK), Vec::new);
-        // Anchors of all layers first, then positives, then negatives.
-        let (mut positives, mut negatives) = (Vec::new(), Vec::new());
-        for layer in views.iter_mut() {
-            let rows = layer.anchor.values_mut().chunks_mut(BLOCK * dim);
-            blocks.iter_mut().zip(rows).for_each(|(block, rows)| block.push(rows));
-            positives.push(&mut layer.positive);
-            negatives.push(&mut layer.negative);
+        let views_per_block = 3 * views.len();
+        let mut blocks: Vec<&mut [T]> = Vec::with_capacity(nodes.div_ceil(BLOCK) * views_per_block);
+        // Block after block: anchors of all layers first, then positives, then negatives.
+        let split = |view| -> std::slice::ChunksMut<'_, T> {
+            Dense::values_mut(view).chunks_mut(BLOCK * dim)
+        };
+        let (mut anchors, mut positives, mut negatives) = (Vec::new(), Vec::new(), Vec::new());
+        for Views { anchor, positive, negative } in views.iter_mut() {
+            anchors.push(split(anchor));
+            positives.push(split(positive));
+            negatives.push(split(negative));
         }
-        for view in positives.into_iter().chain(negatives) {
-            let rows = view.values_mut().chunks_mut(BLOCK * dim);
-            blocks.iter_mut().zip(rows).for_each(|(block, rows)| block.push(rows));
+        for _ in 0..nodes.div_ceil(BLOCK) {
+            let chunks = anchors.iter_mut().chain(&mut positives).chain(&mut negatives);
+            blocks.extend(chunks.filter_map(Iterator::next));
         }
         let sums: Vec<Sums> = blocks
-            .par_iter_mut()
+            .par_chunks_mut(views_per_block)
             .enumerate()
             .map_init(
                 || Scratch { gradients: Vec::new(), logits: [Vec::new(), Vec::new()] },
-                |scratch, (block, rows)| T::vectorized(|| self.block(block, nodes, rows, scratch)),
+                |scratch, (block, rows)| {
+                    T::vectorized(Block { objective: self, block, nodes, rows, scratch })
+                },
             )
             .collect();
         self.terms(nodes, &sums)
     }
 
+    #[inline(always)]
     fn block(
         &self,
         block: usize,
@@ -213,6 +219,24 @@ impl<'a, T: Kernels> Objective<'a, T> {
             + self.mu_n * terms.r_n.unwrap_or(0.0)
             + self.mu_c * terms.r_c.unwrap_or(0.0);
         terms
+    }
+}
+
+/// One block's part of the objective.
+struct Block<'a, 'b, 'c, T> {
+    objective: &'a Objective<'a, T>,
+    block: usize,
+    nodes: usize,
+    rows: &'b mut [&'c mut [T]],
+    scratch: &'b mut Scratch<T>,
+}
+
+impl<T: Kernels> Work for Block<'_, '_, '_, T> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn run(self) -> Sums {
+        self.objective.block(self.block, self.nodes, self.rows, self.scratch)
     }
 }
 

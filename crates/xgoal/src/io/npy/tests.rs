@@ -120,7 +120,7 @@ fn matrices_are_written_and_read_back() {
     let mut bytes = Vec::new();
     write_f32(&mut bytes, &matrix).unwrap();
     assert_eq!(bytes.len(), 128 + 24);
-    let read = |bytes: &[u8]| parse_f32_matrix("x", bytes, &mut Budget::of(1 << 16));
+    let read = |bytes: &[u8]| parse_f32_matrix("x", bytes, 1 << 16, &mut Budget::of(1 << 16));
     assert_eq!(read(&bytes).unwrap(), matrix);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("embeddings.npy");
@@ -152,7 +152,7 @@ fn cut_anywhere_is_an_error_and_damage_never_panics() {
                 let mut damaged = bytes.clone();
                 damaged[at] = byte;
                 let _ = parse_bytes(&damaged);
-                let _ = parse_f32_matrix("x", &damaged[..], &mut Budget::of(1 << 16));
+                let _ = parse_f32_matrix("x", &damaged[..], 1 << 16, &mut Budget::of(1 << 16));
             }
         }
     }

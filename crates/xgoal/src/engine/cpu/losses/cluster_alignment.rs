@@ -14,7 +14,7 @@
 //! embeddings. With the clusters' entropy, which its proof leaves out as a constant, the bound is
 //! `I(C^v; H^v') >= H(C^v) - 1/N sum_n H(p_n^v, q_n^v')`; what it needs is summed on the way.
 
-use super::{Rows, log_softmax, logits, logits_backward};
+use super::{LANES, Rows, log_softmax, logits, logits_backward};
 use crate::matrix::Dense;
 use crate::real::Real;
 
@@ -40,21 +40,29 @@ pub fn cluster_alignment<T: Real>(
     let k = centers.rows();
     let [log_p, log_q] = scratch;
     logits(layers[anchor].values, centers, tau, log_p);
-    log_p.chunks_mut(k).for_each(log_softmax);
-    for row in log_p.chunks(k) {
-        marginal.iter_mut().zip(row).for_each(|(m, l)| *m += l.exp().to_f64());
+    for row in log_p.chunks_mut(k) {
+        log_softmax(row);
+        for (m, l) in marginal.iter_mut().zip(row) {
+            *m += l.exp().to_f64();
+        }
     }
     let mut sum = Recovery::default();
     for (_, rows) in layers.iter_mut().enumerate().filter(|(v, _)| *v != anchor) {
         logits(rows.values, centers, tau, log_q);
         for (log_p, log_q) in log_p.chunks(k).zip(log_q.chunks_mut(k)) {
             log_softmax(log_q);
-            for (lp, lq) in log_p.iter().zip(log_q) {
-                let p = lp.exp();
-                sum.divergence += p.to_f64() * (lp.to_f64() - lq.to_f64());
-                sum.cross_entropy -= p.to_f64() * lq.to_f64();
-                *lq = lq.exp() - p;
+            // Sums over one row in T, over rows in f64.
+            let (mut apart, mut cross) = ([T::default(); LANES], [T::default(); LANES]);
+            for (log_p, log_q) in log_p.chunks(LANES).zip(log_q.chunks_mut(LANES)) {
+                for (i, (lp, lq)) in log_p.iter().zip(log_q).enumerate() {
+                    let p = lp.exp();
+                    apart[i] += p * (*lp - *lq);
+                    cross[i] -= p * *lq;
+                    *lq = lq.exp() - p;
+                }
             }
+            sum.divergence += apart.into_iter().sum::<T>().to_f64();
+            sum.cross_entropy += cross.into_iter().sum::<T>().to_f64();
         }
         logits_backward(log_q, centers, weight / tau, rows.gradient);
     }

@@ -18,6 +18,9 @@ pub use node_alignment::node_alignment;
 use crate::matrix::Dense;
 use crate::real::{Real, View, ViewMut};
 
+/// Running sums that the compiler keeps in one vector; the same for every instruction set.
+const LANES: usize = 16;
+
 /// Embeddings of a block of nodes and the gradient with respect to them.
 #[derive(Debug)]
 pub struct Rows<'a, T> {
@@ -61,11 +64,31 @@ fn logits_backward<T: Real>(
 }
 
 /// Turns a row of logits into log-probabilities.
+#[inline(always)]
 fn log_softmax<T: Real>(row: &mut [T]) {
-    let largest = row.iter().copied().fold(row[0], |a, b| if b > a { b } else { a });
-    let sum: T = row.iter().map(|l| (*l - largest).exp()).sum();
-    let shift = largest.to_f64() + sum.to_f64().ln();
-    row.iter_mut().for_each(|l| *l = T::from_f64(l.to_f64() - shift));
+    let larger = |a: T, b: T| if b > a { b } else { a };
+    let mut lanes = [row[0]; LANES];
+    let chunks = row.chunks_exact(LANES);
+    let tail = chunks.remainder();
+    for chunk in chunks {
+        for i in 0..LANES {
+            lanes[i] = larger(lanes[i], chunk[i]);
+        }
+    }
+    let largest = lanes.iter().chain(tail).fold(row[0], |a, b| larger(a, *b));
+    let mut lanes = [T::default(); LANES];
+    let mut chunks = row.chunks_exact(LANES);
+    for chunk in &mut chunks {
+        for i in 0..LANES {
+            lanes[i] += (chunk[i] - largest).exp();
+        }
+    }
+    let tail: T = chunks.remainder().iter().map(|l| (*l - largest).exp()).sum();
+    let sum: T = lanes.into_iter().sum::<T>() + tail;
+    let shift = T::from_f64(largest.to_f64() + sum.to_f64().ln());
+    for l in row {
+        *l -= shift;
+    }
 }
 
 #[cfg(test)]

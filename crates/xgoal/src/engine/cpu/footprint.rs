@@ -1,0 +1,94 @@
+//! How much memory the engine takes, before it is built.
+//!
+//! With N nodes, d dimensions, V layers, K clusters, F attributes of which x are stored, and a layer of e
+//! stored entries, in bytes:
+//!
+//! ```text
+//!     the graph             8 e + 8 N a layer; 8 x + 8 N, or 4 N F if dense; about 40 N for ids and labels
+//!     a layer               12 e + 8 N, and 8 e more if it is not symmetric; e/8 for the mask
+//!     a dense 0/1 layer     2048 a tile of 64 x 64 bits, and 4 N d once for all of them
+//!     sparse attributes     20 x + 16 N, and x/8 a layer for the mask
+//!     dense attributes      4 N F, and N F / 8 a layer for the mask
+//!     views and workspace   4 N d (3 V + 2) + 8 N V
+//!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
+//!     partial sums          32 F d where X^T G reads the nodes in order
+//!     k-means               8 N d + 6 N K, one layer at a time
+//! ```
+//!
+//! The graph itself is not the engine's, but stays in memory beside it.
+
+use super::adjacency::Adjacency;
+use super::attributes::Attributes;
+use crate::graph::MultiplexGraph;
+use crate::matrix::{Csr, Matrix};
+use crate::settings::{PerLayer, Settings};
+
+/// Bytes that training a graph with the given settings takes, the graph included.
+pub fn training_bytes(graph: &MultiplexGraph, settings: &Settings) -> u64 {
+    let n = graph.nodes() as u64;
+    let d = settings.dim as u64;
+    let v = graph.layers().len() as u64;
+    let features = graph.attributes().cols() as u64;
+
+    let mut bytes = 40 * n;
+    let mut room = 0;
+    for layer in graph.layers() {
+        let e = layer.adjacency.nnz() as u64;
+        bytes += 8 * e + 8 * n;
+        match Adjacency::<f32>::tiles(&layer.adjacency) {
+            Some(tiles) => {
+                bytes += 2048 * tiles as u64;
+                room = 4 * n * d;
+            }
+            None if is_symmetric(&layer.adjacency) => bytes += 12 * e + 8 * n + e / 8,
+            None => bytes += 20 * e + 16 * n + e / 8,
+        }
+    }
+    bytes += match graph.attributes() {
+        Matrix::Sparse(m) => {
+            let x = m.nnz() as u64;
+            let scatters = Attributes::<f32>::scatters(m, settings.dim);
+            28 * x + 24 * n + v * x / 8 + if scatters { 32 * features * d } else { 0 }
+        }
+        Matrix::Dense(_) => 8 * n * features + v * n * features / 8,
+    };
+    bytes += room + 4 * n * d * (3 * v + 2) + 8 * n * v;
+    bytes += 20 * v * (2 * features * d + d);
+    let clusters = match &settings.clusters {
+        PerLayer::One(k) => *k as u64,
+        PerLayer::Each(all) => all.iter().copied().max().unwrap_or(0) as u64,
+    };
+    bytes + 8 * n * d + 6 * n * clusters.min(n)
+}
+
+/// Whether a matrix equals its transpose, by sums that do not depend on the order of its entries.
+fn is_symmetric(matrix: &Csr) -> bool {
+    let mix = |r: u32, c: u32, v: f32| {
+        let mut h = u64::from(r) << 32 | u64::from(c);
+        h = (h ^ u64::from(v.to_bits()).rotate_left(17)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (h ^ h >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    };
+    let mut sums = (0u64, 0u64);
+    for r in 0..matrix.rows() {
+        let (cols, values) = matrix.row(r);
+        for (&c, &v) in cols.iter().zip(values) {
+            sums.0 = sums.0.wrapping_add(mix(r as u32, c, v));
+            sums.1 = sums.1.wrapping_add(mix(c, r as u32, v));
+        }
+    }
+    sums.0 == sums.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symmetry_is_told_without_a_transpose() {
+        let symmetric = vec![(0, 1, 2.0), (1, 0, 2.0), (2, 2, 1.0)];
+        let of = |entries| is_symmetric(&Csr::from_triplets(3, 3, entries).unwrap());
+        assert!(of(symmetric.clone()));
+        assert!(!of([&symmetric[..], &[(0, 2, 1.0)]].concat()));
+        assert!(!of(vec![(0, 1, 2.0), (1, 0, 3.0)]));
+    }
+}
