@@ -41,7 +41,7 @@ def acm():
 @pytest.fixture(scope="session")
 def command():
     """Runs the command; its executable is built by scripts/check_python.sh."""
-    program = Path(os.environ.get("XGOAL_COMMAND", ROOT / "target" / "release" / "xgoal"))
+    program = Path(os.environ.get("XGOAL_COMMAND", ROOT / "target" / "release" / "xgoal")).resolve()
     if not program.exists():
         pytest.skip(f"no command at {program}: cargo build --release")
 

@@ -17,8 +17,12 @@ pub trait Number: Element + Copy {
 }
 
 /// An index as SciPy holds it.
-pub trait Place: Element + Copy {
+pub trait Place: Element + Copy + PartialOrd {
+    /// As a place, unless it is negative.
     fn place(self) -> Option<usize>;
+
+    /// As 32 bits, once it is known to fit.
+    fn low_bits(self) -> u32;
 }
 
 macro_rules! numbers {
@@ -45,17 +49,21 @@ macro_rules! numbers {
 
 numbers!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
 
-impl Place for i32 {
-    fn place(self) -> Option<usize> {
-        usize::try_from(self).ok()
-    }
+macro_rules! places {
+    ($($type:ty),+) => {
+        $(impl Place for $type {
+            fn place(self) -> Option<usize> {
+                usize::try_from(self).ok()
+            }
+
+            fn low_bits(self) -> u32 {
+                self as u32
+            }
+        })+
+    };
 }
 
-impl Place for i64 {
-    fn place(self) -> Option<usize> {
-        usize::try_from(self).ok()
-    }
-}
+places!(i32, i64);
 
 fn unexpected(array: &Bound<'_, PyAny>) -> Error {
     let found = array.getattr("dtype").and_then(|d| d.str()?.extract::<String>());
@@ -190,6 +198,22 @@ impl<I: Place, V: Number> Lines<'_, I, V> {
             })
     }
 
+    /// Whether a line can be taken as it is: rising indices in range, no zero, nothing beyond f32.
+    fn is_tidy(&self, range: std::ops::Range<usize>, end: usize) -> bool {
+        let indices = &self.indices[range.clone()];
+        let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return true };
+        // All of a line is looked at, without a way out, so that vectors can do it.
+        let rising = indices.windows(2).fold(true, |rising, w| rising & (w[0] < w[1]));
+        let fits = |at: usize| {
+            let value = self.value(at) as f32;
+            value.is_finite() & (value != 0.0)
+        };
+        rising
+            && first.place().is_some()
+            && last.place().is_some_and(|last| last < end)
+            && range.fold(true, |all, at| all & fits(at))
+    }
+
     /// The lines as rows, each sorted, with sums at equal places and without zeros.
     fn tidy(
         &self,
@@ -206,12 +230,11 @@ impl<I: Place, V: Number> Lines<'_, I, V> {
         indptr.push(0);
         for r in 0..rows {
             let range = self.line(what, r)?;
-            let mut rising = true;
-            let mut last = None;
-            for at in range.clone() {
-                let col = self.index(what, at, cols)?;
-                rising &= last < Some(col);
-                last = Some(col);
+            if self.is_tidy(range.clone(), cols) {
+                indices.extend(self.indices[range.clone()].iter().map(|i| i.low_bits()));
+                values.extend(range.map(|at| self.value(at) as f32));
+                indptr.push(indices.len());
+                continue;
             }
             let mut push = |col: u32, value: f64| -> Result<()> {
                 let value = narrow(r, col as usize, value)?;
@@ -221,20 +244,14 @@ impl<I: Place, V: Number> Lines<'_, I, V> {
                 }
                 Ok(())
             };
-            if rising {
-                for at in range {
-                    push(self.index(what, at, cols)?, self.value(at))?;
-                }
-            } else {
-                sorted.clear();
-                for at in range {
-                    sorted.push((self.index(what, at, cols)?, self.value(at)));
-                }
-                sorted.sort_by_key(|entry| entry.0);
-                for same in sorted.chunk_by(|a, b| a.0 == b.0) {
-                    let sum: f64 = same.iter().map(|entry| entry.1).sum();
-                    push(same[0].0, if self.logical { sum.min(1.0) } else { sum })?;
-                }
+            sorted.clear();
+            for at in range {
+                sorted.push((self.index(what, at, cols)?, self.value(at)));
+            }
+            sorted.sort_by_key(|entry| entry.0);
+            for same in sorted.chunk_by(|a, b| a.0 == b.0) {
+                let sum: f64 = same.iter().map(|entry| entry.1).sum();
+                push(same[0].0, if self.logical { sum.min(1.0) } else { sum })?;
             }
             indptr.push(indices.len());
         }
