@@ -3,7 +3,6 @@
 mod args;
 mod commands;
 mod interrupt;
-mod machine;
 mod output;
 mod progress;
 

@@ -1,5 +1,7 @@
 //! What the machine has and what this process took; known on Linux, elsewhere not.
 
+use crate::error::{Error, Result};
+
 fn proc_field(file: &str, field: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix(field))?;
@@ -21,4 +23,12 @@ pub fn forget_peak() {
 /// Memory that a new job can have without pushing others out.
 pub fn available_bytes() -> Option<u64> {
     proc_field("/proc/meminfo", "MemAvailable")
+}
+
+/// Refuses a job that needs more memory than there is, before it starts.
+pub fn check_memory(needed: u64) -> Result<()> {
+    match available_bytes() {
+        Some(available) if needed > available => Err(Error::Memory { needed, available }),
+        _ => Ok(()),
+    }
 }
