@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_usage;
+mod bench;
 mod common;
 mod demo;
 mod embed;

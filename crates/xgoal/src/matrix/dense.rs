@@ -1,3 +1,4 @@
+use super::pages::prefer_large;
 use crate::error::{Error, Result};
 
 /// A dense matrix, row after row.
@@ -11,7 +12,9 @@ pub struct Dense<T = f32> {
 impl<T: Copy + Default> Dense<T> {
     /// A matrix of zeros.
     pub fn zeros(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, values: vec![T::default(); rows * cols] }
+        let mut values = vec![T::default(); rows * cols];
+        prefer_large(&mut values);
+        Self { rows, cols, values }
     }
 
     /// Wraps values that are already in row-major order.

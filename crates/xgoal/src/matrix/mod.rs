@@ -2,6 +2,7 @@
 
 mod csr;
 mod dense;
+mod pages;
 
 pub use csr::Csr;
 pub use dense::Dense;

@@ -22,7 +22,7 @@ use crate::real::{View, ViewMut};
 use rayon::prelude::*;
 
 /// Attributes a task of the dense backward product covers.
-const STRIP: usize = 64;
+const STRIP: usize = 128;
 
 /// Nodes a task of a dense product covers.
 const DENSE_BLOCK: usize = 256;
@@ -111,9 +111,7 @@ impl<T: Kernels> Attributes<T> {
                 sparse_product(rows, weights, out, scratch);
             }
             Self::Dense(x) => {
-                for (weight, out) in weights.both().zip(out.both()) {
-                    dense_product(x, weight, None, out, scratch);
-                }
+                dense_product(x, weights, None, out, scratch);
             }
         }
     }
@@ -133,11 +131,8 @@ impl<T: Kernels> Attributes<T> {
                 sparse_product_both(rows, scale, weights, (out, survivors), scratch);
             }
             Self::Dense(x) => {
-                let outs = out.both().zip(survivors.both());
-                for (weight, (out, survivors)) in weights.both().zip(outs) {
-                    dense_product(x, weight, None, out, scratch);
-                    dense_product(x, weight, Some((mask, scale)), survivors, scratch);
-                }
+                dense_product(x, weights, None, out, scratch);
+                dense_product(x, weights, Some((mask, scale)), survivors, scratch);
             }
         }
     }
@@ -150,9 +145,7 @@ impl<T: Kernels> Attributes<T> {
                 sparse_product(columns, g, out, scratch);
             }
             Self::Dense(x) => {
-                for (g, out) in g.both().zip(out.both()) {
-                    dense_pull(x, None, [g, g], out, scratch);
-                }
+                dense_pull(x, None, g, g, out, scratch);
             }
         }
     }
@@ -182,15 +175,56 @@ impl<T: Kernels> Attributes<T> {
                 sparse_pull_both(rows, all, survivors, outs, scratch);
             }
             Self::Dense(x) => {
-                for ((all, survivors), out) in all.both().zip(survivors.both()).zip(outs.both()) {
-                    dense_pull(x, Some(mask), [all, survivors], out, scratch);
-                }
+                dense_pull(x, Some(mask), all, survivors, outs, scratch);
             }
         }
     }
 }
 
-/// `out = M table`, in one pass over M for both tables.
+/// The rows of one block in the results for W and W'.
+type Blocks<'a, T> = [Option<&'a mut [T]>; 2];
+
+/// Works on blocks of `rows` rows of both results at once.
+fn for_blocks<T: Kernels>(
+    out: PairMut<'_, T>,
+    rows: usize,
+    work: impl Fn(usize, Blocks<'_, T>) + Sync,
+) {
+    let size = rows * out.neighbors.cols();
+    let neighbors = out.neighbors.values_mut().par_chunks_mut(size);
+    match out.own {
+        None => neighbors.enumerate().for_each(|(block, n)| work(block * rows, [Some(n), None])),
+        Some(own) => neighbors
+            .zip(own.values_mut().par_chunks_mut(size))
+            .enumerate()
+            .for_each(|(block, (n, o))| work(block * rows, [Some(n), Some(o)])),
+    }
+}
+
+/// The same for two pairs of results.
+fn for_blocks_of_two<T: Kernels>(
+    (out, other): (PairMut<'_, T>, PairMut<'_, T>),
+    rows: usize,
+    work: impl Fn(usize, Blocks<'_, T>, Blocks<'_, T>) + Sync,
+) {
+    let size = rows * out.neighbors.cols();
+    let neighbors = out.neighbors.values_mut().par_chunks_mut(size);
+    let neighbors = neighbors.zip(other.neighbors.values_mut().par_chunks_mut(size));
+    match out.own.zip(other.own) {
+        None => neighbors
+            .enumerate()
+            .for_each(|(block, (n, m))| work(block * rows, [Some(n), None], [Some(m), None])),
+        Some((own, other)) => {
+            let own = own.values_mut().par_chunks_mut(size);
+            let own = own.zip(other.values_mut().par_chunks_mut(size));
+            neighbors.zip(own).enumerate().for_each(|(block, ((n, m), (o, p)))| {
+                work(block * rows, [Some(n), Some(o)], [Some(m), Some(p)]);
+            });
+        }
+    }
+}
+
+/// `out = M table`.
 fn sparse_product<T: Kernels>(
     matrix: &Csr<T>,
     tables: Pair<'_, T>,
@@ -199,25 +233,17 @@ fn sparse_product<T: Kernels>(
 ) {
     let rows = Rows::plain(matrix);
     let dim = tables.neighbors.cols();
-    let product = |table: &Dense<T>, block: usize, out: &mut [T]| {
+    let one = T::from_f64(1.0);
+    for_blocks(out, BLOCK, |first, outs| {
         scratch.with(|scratch| {
-            for (i, out) in out.chunks_mut(dim).enumerate() {
-                out.fill(T::default());
-                rows.gather(block * BLOCK + i, table.values(), T::from_f64(1.0), scratch, out);
+            for (table, out) in tables.both().zip(outs.into_iter().flatten()) {
+                for (i, out) in out.chunks_mut(dim).enumerate() {
+                    out.fill(T::default());
+                    rows.gather(first + i, table.values(), one, scratch, out);
+                }
             }
         });
-    };
-    let neighbors = out.neighbors.values_mut().par_chunks_mut(BLOCK * dim);
-    match out.own.zip(tables.own) {
-        None => neighbors.enumerate().for_each(|(b, out)| product(tables.neighbors, b, out)),
-        Some((own, table)) => {
-            let own = own.values_mut().par_chunks_mut(BLOCK * dim);
-            neighbors.zip(own).enumerate().for_each(|(block, (neighbors, own))| {
-                product(tables.neighbors, block, neighbors);
-                product(table, block, own);
-            });
-        }
-    }
+    });
 }
 
 /// `all = M table` and `survivors = scale * (M where it survives) table`.
@@ -225,49 +251,28 @@ fn sparse_product_both<T: Kernels>(
     rows: Rows<'_, T>,
     scale: T,
     tables: Pair<'_, T>,
-    (all, survivors): (PairMut<'_, T>, PairMut<'_, T>),
+    outs: (PairMut<'_, T>, PairMut<'_, T>),
     scratch: &Scratches<T>,
 ) {
     let dim = tables.neighbors.cols();
-    let size = BLOCK * dim;
-    let one = |list: &Split<'_, T>, table: &Dense<T>, all: &mut [T], survivors: &mut [T]| {
-        let one = T::from_f64(1.0);
-        all.fill(T::default());
-        T::gather(table.values(), list.kept.0, list.kept.1, one, all);
-        survivors.iter_mut().zip(&*all).for_each(|(s, a)| *s = scale * *a);
-        T::gather(table.values(), list.dropped.0, list.dropped.1, one, all);
-    };
-    let whole = all.neighbors.values_mut().par_chunks_mut(size);
-    let kept = survivors.neighbors.values_mut().par_chunks_mut(size);
-    let first = |block: usize, i: usize| block * BLOCK + i;
-    match (tables.own, all.own, survivors.own) {
-        (Some(own), Some(own_whole), Some(own_kept)) => {
-            let own_whole = own_whole.values_mut().par_chunks_mut(size);
-            let own_kept = own_kept.values_mut().par_chunks_mut(size);
-            (whole, kept, own_whole, own_kept).into_par_iter().enumerate().for_each(
-                |(block, (whole, kept, own_whole, own_kept))| {
-                    scratch.with(|scratch| {
-                        let neighbors = whole.chunks_mut(dim).zip(kept.chunks_mut(dim));
-                        let owns = own_whole.chunks_mut(dim).zip(own_kept.chunks_mut(dim));
-                        for (i, (n, o)) in neighbors.zip(owns).enumerate() {
-                            let list = rows.split(first(block, i), scratch);
-                            one(&list, tables.neighbors, n.0, n.1);
-                            one(&list, own, o.0, o.1);
-                        }
-                    });
-                },
-            );
-        }
-        _ => whole.zip(kept).enumerate().for_each(|(block, (whole, kept))| {
-            scratch.with(|scratch| {
-                let neighbors = whole.chunks_mut(dim).zip(kept.chunks_mut(dim));
-                for (i, (whole, kept)) in neighbors.enumerate() {
-                    let list = rows.split(first(block, i), scratch);
-                    one(&list, tables.neighbors, whole, kept);
+    let one = T::from_f64(1.0);
+    for_blocks_of_two(outs, BLOCK, |first, mut all, mut survivors| {
+        scratch.with(|scratch| {
+            let count = all[0].as_ref().map_or(0, |rows| rows.len() / dim);
+            for i in 0..count {
+                let list = rows.split(first + i, scratch);
+                let outs = all.iter_mut().flatten().zip(survivors.iter_mut().flatten());
+                for (table, (all, survivors)) in tables.both().zip(outs) {
+                    let all = &mut all[i * dim..][..dim];
+                    let survivors = &mut survivors[i * dim..][..dim];
+                    all.fill(T::default());
+                    T::gather(table.values(), list.kept.0, list.kept.1, one, all);
+                    survivors.iter_mut().zip(&*all).for_each(|(s, a)| *s = scale * *a);
+                    T::gather(table.values(), list.dropped.0, list.dropped.1, one, all);
                 }
-            });
-        }),
-    }
+            }
+        });
+    });
 }
 
 /// `out = survivors table+ + (the rest) table`.
@@ -279,36 +284,22 @@ fn sparse_pull_both<T: Kernels>(
     scratch: &Scratches<T>,
 ) {
     let dim = all.neighbors.cols();
-    let one = |list: &Split<'_, T>, all: &Dense<T>, survivors: &Dense<T>, out: &mut [T]| {
-        let one = T::from_f64(1.0);
-        out.fill(T::default());
-        T::gather(survivors.values(), list.kept.0, list.kept.1, one, out);
-        T::gather(all.values(), list.dropped.0, list.dropped.1, one, out);
-    };
-    let neighbors = out.neighbors.values_mut().par_chunks_mut(BLOCK * dim);
-    match (out.own, all.own, survivors.own) {
-        (Some(out), Some(own), Some(own_survivors)) => {
-            let owns = out.values_mut().par_chunks_mut(BLOCK * dim);
-            neighbors.zip(owns).enumerate().for_each(|(block, (neighbors, owns))| {
-                scratch.with(|scratch| {
-                    let outs = neighbors.chunks_mut(dim).zip(owns.chunks_mut(dim));
-                    for (i, (n, o)) in outs.enumerate() {
-                        let list = rows.split(block * BLOCK + i, scratch);
-                        one(&list, all.neighbors, survivors.neighbors, n);
-                        one(&list, own, own_survivors, o);
-                    }
-                });
-            });
-        }
-        _ => neighbors.enumerate().for_each(|(block, outs)| {
-            scratch.with(|scratch| {
-                for (i, out) in outs.chunks_mut(dim).enumerate() {
-                    let list = rows.split(block * BLOCK + i, scratch);
-                    one(&list, all.neighbors, survivors.neighbors, out);
+    let one = T::from_f64(1.0);
+    for_blocks(out, BLOCK, |first, mut outs| {
+        scratch.with(|scratch| {
+            let count = outs[0].as_ref().map_or(0, |rows| rows.len() / dim);
+            for i in 0..count {
+                let list = rows.split(first + i, scratch);
+                let tables = all.both().zip(survivors.both());
+                for ((all, survivors), out) in tables.zip(outs.iter_mut().flatten()) {
+                    let out = &mut out[i * dim..][..dim];
+                    out.fill(T::default());
+                    T::gather(survivors.values(), list.kept.0, list.kept.1, one, out);
+                    T::gather(all.values(), list.dropped.0, list.dropped.1, one, out);
                 }
-            });
-        }),
-    }
+            }
+        });
+    });
 }
 
 /// Parts of the nodes that are summed for themselves.
@@ -351,29 +342,34 @@ fn scatter_pull_both<T: Kernels>(
 /// `out = X W`, or of the survivors times a scale.
 fn dense_product<T: Kernels>(
     x: &Dense<T>,
-    weight: &Dense<T>,
+    weights: Pair<'_, T>,
     mask: Option<(&Mask, T)>,
-    out: &mut Dense<T>,
+    out: PairMut<'_, T>,
     scratch: &Scratches<T>,
 ) {
-    let (features, dim) = (x.cols(), weight.cols());
-    let blocks = out.values_mut().par_chunks_mut(DENSE_BLOCK * dim).enumerate();
-    blocks.for_each(|(block, out)| {
+    let (features, dim) = (x.cols(), weights.neighbors.cols());
+    for_blocks(out, DENSE_BLOCK, |first, outs| {
         scratch.with(|scratch| {
-            let rows = out.len() / dim;
-            let from = block * DENSE_BLOCK * features;
+            let rows = DENSE_BLOCK.min(x.rows() - first);
+            let from = first * features;
             let x = &x.values()[from..from + rows * features];
             let x = match mask {
                 None => x,
-                Some((mask, scale)) => mask.survivors(x, from, scale, scratch.room(x.len())),
+                Some((mask, scale)) => {
+                    let out = scratch.room(x.len());
+                    mask.survivors(x, from, scale, out);
+                    out
+                }
             };
-            T::gemm(
-                T::from_f64(1.0),
-                View::new(x, rows, features),
-                View::from(weight),
-                T::default(),
-                &mut ViewMut::new(out, rows, dim),
-            );
+            for (weight, out) in weights.both().zip(outs.into_iter().flatten()) {
+                T::gemm(
+                    T::from_f64(1.0),
+                    View::new(x, rows, features),
+                    View::from(weight),
+                    T::default(),
+                    &mut ViewMut::new(out, rows, dim),
+                );
+            }
         });
     });
 }
@@ -382,45 +378,46 @@ fn dense_product<T: Kernels>(
 fn dense_pull<T: Kernels>(
     x: &Dense<T>,
     mask: Option<&Mask>,
-    [all, survivors]: [&Dense<T>; 2],
-    out: &mut Dense<T>,
+    all: Pair<'_, T>,
+    survivors: Pair<'_, T>,
+    out: PairMut<'_, T>,
     scratch: &Scratches<T>,
 ) {
-    let (nodes, features, dim) = (x.rows(), x.cols(), all.cols());
-    let strips = out.values_mut().par_chunks_mut(STRIP * dim).enumerate();
-    strips.for_each(|(strip, out)| {
+    let (nodes, features, dim) = (x.rows(), x.cols(), all.neighbors.cols());
+    let one = T::from_f64(1.0);
+    let add = |x: &[T], g: &Dense<T>, from: usize, rows: usize, out: &mut [T]| {
+        let width = out.len() / dim;
+        T::gemm(
+            one,
+            View::new(x, rows, width).t(),
+            View::new(&g.values()[from * dim..(from + rows) * dim], rows, dim),
+            one,
+            &mut ViewMut::new(out, width, dim),
+        );
+    };
+    for_blocks(out, STRIP, |first, mut outs| {
         scratch.with(|scratch| {
-            let width = out.len() / dim;
-            let first = strip * STRIP;
-            let one = T::from_f64(1.0);
-            out.fill(T::default());
-            let mut add = |x: &[T], g: &Dense<T>, from: usize, rows: usize| {
-                T::gemm(
-                    one,
-                    View::new(x, rows, width).t(),
-                    View::new(&g.values()[from * dim..(from + rows) * dim], rows, dim),
-                    one,
-                    &mut ViewMut::new(out, width, dim),
-                );
-            };
+            let width = STRIP.min(features - first);
+            outs.iter_mut().flatten().for_each(|out| out.fill(T::default()));
             for from in (0..nodes).step_by(DENSE_BLOCK) {
                 let rows = DENSE_BLOCK.min(nodes - from);
                 let (kept, dropped) = scratch.room(2 * rows * width).split_at_mut(rows * width);
-                let outs = kept.chunks_mut(width).zip(dropped.chunks_mut(width));
-                for (n, (kept, dropped)) in (from..from + rows).zip(outs) {
+                let blocks = kept.chunks_mut(width).zip(dropped.chunks_mut(width));
+                for (n, (kept, dropped)) in (from..from + rows).zip(blocks) {
                     let x = &x.row(n)[first..first + width];
-                    match mask {
-                        None => kept.copy_from_slice(x),
-                        Some(mask) => {
-                            mask.survivors(x, n * features + first, one, kept);
-                            let pairs = x.iter().zip(&*kept).zip(dropped);
-                            pairs.for_each(|((x, k), d)| *d = *x - *k);
-                        }
+                    kept.copy_from_slice(x);
+                    if let Some(mask) = mask {
+                        mask.survivors(x, n * features + first, one, kept);
+                        let pairs = x.iter().zip(&*kept).zip(dropped);
+                        pairs.for_each(|((x, k), d)| *d = *x - *k);
                     }
                 }
-                add(kept, survivors, from, rows);
-                if mask.is_some() {
-                    add(dropped, all, from, rows);
+                let tables = all.both().zip(survivors.both());
+                for ((all, survivors), out) in tables.zip(outs.iter_mut().flatten()) {
+                    add(kept, survivors, from, rows, out);
+                    if mask.is_some() {
+                        add(dropped, all, from, rows, out);
+                    }
                 }
             }
         });

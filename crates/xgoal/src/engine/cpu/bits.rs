@@ -27,6 +27,25 @@ const SHARED: usize = 4;
 /// Columns of the table worked on at a time.
 const STRIP: usize = 16;
 
+/// Some columns of a row, where a vector register wants them.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Strip<T>([T; STRIP]);
+
+impl<T: Kernels> Strip<T> {
+    #[inline(always)]
+    fn zero() -> Self {
+        Self([T::default(); STRIP])
+    }
+
+    #[inline(always)]
+    fn add(&mut self, other: &Self) {
+        for i in 0..STRIP {
+            self.0[i] += other.0[i];
+        }
+    }
+}
+
 /// A binary matrix in tiles.
 #[derive(Debug)]
 pub struct Bits {
@@ -225,10 +244,10 @@ impl<T: Kernels> Work for Chunk<'_, T> {
     fn run(mut self) {
         for strip in (0..self.dim).step_by(STRIP) {
             let width = STRIP.min(self.dim - strip);
-            let mut sums = [[T::default(); STRIP]; SHARED * TILE];
+            let mut sums = [Strip::zero(); SHARED * TILE];
             self.accumulate(strip, width, &mut sums);
             for (row, sums) in self.out.chunks_mut(self.dim).zip(&sums) {
-                row[strip..strip + width].copy_from_slice(&sums[..width]);
+                row[strip..strip + width].copy_from_slice(&sums.0[..width]);
             }
         }
     }
@@ -237,13 +256,13 @@ impl<T: Kernels> Work for Chunk<'_, T> {
 impl<T: Kernels> Chunk<'_, T> {
     /// Adds the picked sums of all tiles.
     #[inline(always)]
-    fn accumulate(&mut self, strip: usize, width: usize, sums: &mut [[T; STRIP]; SHARED * TILE]) {
+    fn accumulate(&mut self, strip: usize, width: usize, sums: &mut [Strip<T>; SHARED * TILE]) {
         let mut lists: [&[(u32, u32)]; SHARED] =
             std::array::from_fn(|i| self.index.of(self.chunk + i));
-        let mut picks = [[[T::default(); STRIP]; 16]; TILE / 4];
+        let mut picks = [[Strip::zero(); 16]; TILE / 4];
         while let Some(column) = lists.iter().filter_map(|l| l.first()).map(|t| t.0).min() {
             for (nibble, picks) in picks.iter_mut().enumerate() {
-                let mut leaves = [[T::default(); STRIP]; 4];
+                let mut leaves = [Strip::zero(); 4];
                 for (i, leaf) in leaves.iter_mut().enumerate() {
                     self.leaf(column as usize * TILE + 4 * nibble + i, strip, width, leaf);
                 }
@@ -266,17 +285,17 @@ impl<T: Kernels> Chunk<'_, T> {
 
     /// Sixteen columns of the table's row for a position, scaled; zeros past the last one.
     #[inline(always)]
-    fn leaf(&self, at: usize, strip: usize, width: usize, out: &mut [T; STRIP]) {
+    fn leaf(&self, at: usize, strip: usize, width: usize, out: &mut Strip<T>) {
         if let Some(&n) = self.bits.order.get(at) {
             let scale = self.scale[n as usize];
             let from = self.permutation.map_or(n, |p| p[n as usize]) as usize;
             let row = &self.table[from * self.dim + strip..][..width];
             if let Ok(row) = <&[T; STRIP]>::try_from(row) {
                 for i in 0..STRIP {
-                    out[i] = scale * row[i];
+                    out.0[i] = scale * row[i];
                 }
             } else {
-                for (o, v) in out.iter_mut().zip(row) {
+                for (o, v) in out.0.iter_mut().zip(row) {
                     *o = scale * *v;
                 }
             }
@@ -286,36 +305,27 @@ impl<T: Kernels> Chunk<'_, T> {
 
 /// All sixteen sums of four rows.
 #[inline(always)]
-fn lay_out<T: Kernels>(leaves: &[[T; STRIP]; 4], out: &mut [[T; STRIP]; 16]) {
+fn lay_out<T: Kernels>(leaves: &[Strip<T>; 4], out: &mut [Strip<T>; 16]) {
     for (bit, leaf) in leaves.iter().enumerate() {
         for k in 0..1 << bit {
-            let from = out[k];
-            let to = &mut out[(1 << bit) + k];
-            for i in 0..STRIP {
-                to[i] = from[i] + leaf[i];
-            }
+            out[(1 << bit) + k] = out[k];
+            out[(1 << bit) + k].add(leaf);
         }
     }
 }
 
 /// `sums += ` the sixteen picks a word's nibbles name.
 #[inline(always)]
-fn pick<T: Kernels>(word: u64, picks: &[[[T; STRIP]; 16]; TILE / 4], sums: &mut [T; STRIP]) {
+fn pick<T: Kernels>(word: u64, picks: &[[Strip<T>; 16]; TILE / 4], sums: &mut Strip<T>) {
     // Two running sums, as one would wait for itself.
-    let (mut even, mut odd) = (*sums, [T::default(); STRIP]);
+    let (mut even, mut odd) = (*sums, Strip::zero());
     for (pair, picks) in picks.chunks_exact(2).enumerate() {
         let byte = word >> (8 * pair);
-        let (a, b) = (&picks[0][(byte & 15) as usize], &picks[1][(byte >> 4 & 15) as usize]);
-        for i in 0..STRIP {
-            even[i] += a[i];
-        }
-        for i in 0..STRIP {
-            odd[i] += b[i];
-        }
+        even.add(&picks[0][(byte & 15) as usize]);
+        odd.add(&picks[1][(byte >> 4 & 15) as usize]);
     }
-    for i in 0..STRIP {
-        sums[i] = even[i] + odd[i];
-    }
+    even.add(&odd);
+    *sums = even;
 }
 
 fn transposed(rows: &Index, side: usize) -> Index {

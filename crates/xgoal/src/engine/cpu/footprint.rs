@@ -4,6 +4,7 @@
 //! stored entries, in bytes:
 //!
 //! ```text
+//!     the program           10 MB
 //!     the graph             8 e + 8 N a layer; 8 x + 8 N, or 4 N F if dense; about 40 N for ids and labels
 //!     a layer               12 e + 8 N, and 8 e more if it is not symmetric; e/8 for the mask
 //!     a dense 0/1 layer     2048 a tile of 64 x 64 bits, and 4 N d once for all of them
@@ -23,6 +24,9 @@ use crate::graph::MultiplexGraph;
 use crate::matrix::{Csr, Matrix};
 use crate::settings::{PerLayer, Settings};
 
+/// What the executable itself takes.
+const PROCESS: u64 = 10_000_000;
+
 /// Bytes that training a graph with the given settings takes, the graph included.
 pub fn training_bytes(graph: &MultiplexGraph, settings: &Settings) -> u64 {
     let n = graph.nodes() as u64;
@@ -30,7 +34,7 @@ pub fn training_bytes(graph: &MultiplexGraph, settings: &Settings) -> u64 {
     let v = graph.layers().len() as u64;
     let features = graph.attributes().cols() as u64;
 
-    let mut bytes = 40 * n;
+    let mut bytes = PROCESS + 40 * n;
     let mut room = 0;
     for layer in graph.layers() {
         let e = layer.adjacency.nnz() as u64;

@@ -4,8 +4,8 @@
 //! it is a bit of one random word; in general the binary digits of `keep`, from the last to the
 //! first, combine one random word each (`or` for a 1, `and` for a 0), 64 entries at a time.
 
+use super::kernels::{Kernels, Work};
 use crate::random::Stream;
-use crate::real::Real;
 use rayon::prelude::*;
 
 /// Binary digits of `keep` that count: probabilities are rounded to multiples of 2^-24.
@@ -50,23 +50,48 @@ impl Mask {
     }
 
     /// Writes `values` where entry `from + i` survives, times `scale`, and 0 elsewhere.
-    pub fn survivors<'a, T: Real>(
-        &self,
-        values: &[T],
-        from: usize,
-        scale: T,
-        out: &'a mut [T],
-    ) -> &'a [T] {
-        for (i, (out, v)) in out.iter_mut().zip(values).enumerate() {
-            *out = if self.bit(from + i) == 1 { *v * scale } else { T::default() };
-        }
-        out
+    pub fn survivors<T: Kernels>(&self, values: &[T], from: usize, scale: T, out: &mut [T]) {
+        T::vectorized(Survivors { mask: self, values, from, scale, out });
+    }
+
+    /// Bits `i` to `i + 31`; those past the last word are 0.
+    #[inline(always)]
+    fn window(&self, i: usize) -> u32 {
+        let (word, shift) = (i >> 6, i & 63);
+        let low = self.words[word] >> shift;
+        let high = if shift > 32 { self.words.get(word + 1).copied().unwrap_or(0) } else { 0 };
+        // Shifted in two steps, as a shift by 64 is none.
+        (low | high << 1 << (63 - shift)) as u32
     }
 
     /// Whether entry `i` survives, as 0 or 1.
     #[inline(always)]
     pub fn bit(&self, i: usize) -> usize {
         (self.words[i >> 6] >> (i & 63) & 1) as usize
+    }
+}
+
+struct Survivors<'a, T> {
+    mask: &'a Mask,
+    values: &'a [T],
+    from: usize,
+    scale: T,
+    out: &'a mut [T],
+}
+
+impl<T: Kernels> Work for Survivors<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let chunks = self.out.chunks_mut(32).zip(self.values.chunks(32));
+        for (chunk, (out, values)) in chunks.enumerate() {
+            let bits = self.mask.window(self.from + 32 * chunk);
+            for (i, (out, v)) in out.iter_mut().zip(values).enumerate() {
+                let kept = *v * self.scale;
+                *out = if bits >> i & 1 == 1 { kept } else { T::default() };
+            }
+        }
     }
 }
 
@@ -96,6 +121,20 @@ mod tests {
             let both = (0..n).map(|i| mask.bit(i) & mask.bit(i + lag)).sum::<usize>();
             let share = both as f64 / n as f64;
             assert!((share - 0.09).abs() < 0.004, "lag {lag}: {share}");
+        }
+    }
+
+    #[test]
+    fn survivors_are_those_of_the_bits_from_any_place() {
+        let mut mask = Mask::new(1000);
+        mask.draw(Stream::new(7, Purpose::EdgeMask), 0.5);
+        let values: Vec<f32> = (1..=300).map(|i| i as f32).collect();
+        for from in [0, 1, 31, 33, 63, 64, 700] {
+            let mut out = vec![9.0; values.len()];
+            mask.survivors(&values, from, 2.0, &mut out);
+            for (i, (v, o)) in values.iter().zip(&out).enumerate() {
+                assert_eq!(*o, 2.0 * *v * mask.bit(from + i) as f32, "from {from}, entry {i}");
+            }
         }
     }
 }

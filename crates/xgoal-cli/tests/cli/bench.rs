@@ -1,0 +1,48 @@
+use crate::common::{Sandbox, assert_keys, assert_says};
+
+fn planted(nodes: &str) -> Sandbox {
+    let sandbox = Sandbox::empty();
+    sandbox.xgoal(&["generate", "--nodes", nodes, "--out", "planted"]).done();
+    sandbox
+}
+
+#[test]
+fn phases_add_up_and_memory_is_what_was_estimated() {
+    let sandbox = planted("4000");
+    let more = ["--epochs", "2", "--threads", "2", "--set", "kmeans_restarts=1", "--json"];
+    let report = sandbox.xgoal(&[&["bench", "planted"], &more[..]].concat()).done().json();
+    assert_keys(&report, &["phases", "threads", "peak_rss_bytes"]);
+    assert_eq!(report["threads"], 2);
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    for stage in ["warmup", "joint"] {
+        let seconds = &report[format!("{stage}_epoch_seconds")];
+        assert!(number(&seconds["min"]) <= number(&seconds["median"]));
+        let phases = report["phases"][stage].as_object().unwrap();
+        let sum: f64 = phases.values().map(number).sum();
+        let mean = number(&seconds["mean"]);
+        assert!((sum - mean).abs() <= 0.01 * mean, "{stage}: {sum} of {mean} s in phases");
+        assert!((number(&phases["cluster"]) > 1e-5) == (stage == "joint"), "{phases:?}");
+    }
+    if let Some(peak) = report["peak_rss_bytes"].as_f64() {
+        let estimate = number(&report["memory_estimate_bytes"]);
+        assert!((estimate / peak - 1.0).abs() < 0.2, "{estimate} bytes estimated, {peak} taken");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_starts() {
+    let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+        line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+    });
+    if available.is_none_or(|kilobytes| kilobytes > 70_000_000) {
+        println!("skipped: this machine does not say what it has, or has more than 70 GB");
+        return;
+    }
+    let sandbox = planted("30000");
+    for command in [&["bench", "planted"][..], &["train", "planted", "--out", "run"]] {
+        let refused = sandbox.xgoal(&[command, &["--set", "dim=65536"]].concat()).refused(4);
+        assert_says(&refused, &["training needs about", "GB are free"]);
+    }
+    assert!(!sandbox.exists("run"));
+}
