@@ -62,5 +62,5 @@ def test_the_authors_checkpoint_scores_as_they_say(acm):
     scores = xgoal.evaluate(model.transform(graph), graph)
     assert scores["macro_f1"]["mean"] == pytest.approx(0.920, abs=0.006)
     assert scores["nmi"]["mean"] == pytest.approx(0.776, abs=0.006)
-    with pytest.raises(xgoal.DataError, match="name the layers"):
+    with pytest.raises(xgoal.ConfigError, match="names for the checkpoint's layers, or a preset"):
         xgoal.load(checkpoint)

@@ -7,6 +7,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -120,12 +121,14 @@ def test_a_callback_hears_every_epoch_and_can_stop(graph, fitted):
 
 def test_ctrl_c_ends_training_and_keeps_what_was_learnt(graph):
     model = small(max_epochs=10**6, patience=10**6)
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    started = time.monotonic()
+
+    def later(record):
+        if record["epoch"] == 3:
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+
     with pytest.raises(KeyboardInterrupt):
-        model.fit(graph)
-    assert time.monotonic() - started < 30
-    assert len(model.history_) > 0 and np.isfinite(model.embedding_).all()
+        model.fit(graph, callback=later)
+    assert 4 <= len(model.history_) < 10**6 and np.isfinite(model.embedding_).all()
 
 
 def test_other_threads_run_while_one_trains(graph):
@@ -152,7 +155,9 @@ def test_other_threads_run_while_one_trains(graph):
 
 def test_a_forked_process_can_train(graph, fitted):
     read, write = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer versions of Python warn of every fork
+        child = os.fork()
     if child == 0:
         try:
             os.write(write, small(n_jobs=2).fit_transform(graph).tobytes()[:64])

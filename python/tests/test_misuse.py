@@ -84,6 +84,7 @@ SETTINGS = [
     ({"random_state": -1}, "random_state: found -1; expected a whole number from 0"),
     ({"random_state": "zero"}, "random_state: found 'zero'"),
     ({"random_state": 2**63}, "random_state"),
+    ({"verbose": "much"}, "verbose: found 'much'; expected 0, 1 or 2"),
     ({"n_jobs": 0}, "n_jobs: found 0; expected 1 to 1024"),
     ({"n_jobs": 2.0}, "n_jobs: found 2.0"),
     ({"n_jobs": 10**9}, "n_jobs: found 1000000000"),
@@ -206,6 +207,7 @@ SPLIT = (range(10), range(10, 20), range(20, 30))
 CALLS = [
     (lambda: xgoal.evaluate(Z, Y), "train and val and test: missing"),
     (lambda: xgoal.evaluate(Z, xgoal.Graph([LAYER], X)), "y and train and val and test: missing"),
+    (lambda: xgoal.evaluate(Z, xgoal.Graph([LAYER], X), [0]), "a Graph has its splits already"),
     (lambda: xgoal.evaluate(Z[:-1], Y, *SPLIT), "y: 30; expected one value for each of the 29"),
     (lambda: xgoal.evaluate(Z * np.nan, Y, *SPLIT), "has NaN in column 0"),
     (lambda: xgoal.evaluate(Z, Y - 1, *SPLIT), "node 0 of the train split has no label"),

@@ -53,6 +53,8 @@ def evaluate(
     True
     """
     if isinstance(y, Graph):
+        if not (train is val is test is None):
+            raise DataError("a Graph has its splits already; call evaluate(Z, graph), or with y and the splits")
         y, train, val, test = y.y, y.train, y.val, y.test
     named = {"y": y, "train": train, "val": val, "test": test}
     absent = [name for name, value in named.items() if value is None]

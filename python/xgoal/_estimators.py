@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _outputs, _xgoal
 from ._graph import Graph, named_layers
-from ._params import Parameters, plain, seed_of, storing, threads_of
+from ._params import Parameters, level_of, plain, seed_of, storing, threads_of
 from ._progress import Progress
 from .errors import ConfigError, DataError, FileError, _not_fitted
 
@@ -69,12 +69,12 @@ class Estimator(Parameters):
         had stopped it, and ``KeyboardInterrupt`` is raised.
         """
         graph = _graph(layers, X, fitting=True)
-        threads = threads_of(self.n_jobs)
+        threads, verbose = threads_of(self.n_jobs), level_of(self.verbose)
         settings = self._settings()
         trainer = _xgoal.Trainer(graph._native(settings.layers), settings, threads)
         history: list[dict[str, Any]] = []
         try:
-            with Progress(self.verbose) as progress:
+            with Progress(verbose) as progress:
                 while (line := trainer.step()) is not None:
                     history.append(json.loads(line))
                     progress.epoch(history[-1])
@@ -125,6 +125,8 @@ class Estimator(Parameters):
         if path.suffix == ".safetensors":
             self._model.write(path)
             return
+        if (path / "config.toml").exists():
+            raise DataError(f"{path}: there is already a run here; choose another folder")
         ids = getattr(self, "ids_", None)
         self._model.write_run(path, self._embedding(), None if ids is None else [str(i) for i in ids])
         lines = "".join(json.dumps(record) + "\n" for record in self.history_)

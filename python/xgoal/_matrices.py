@@ -27,8 +27,9 @@ def check_matrix(what: str, matrix: Matrix) -> Matrix:
     """Refuses what is not a two-dimensional matrix of numbers, in words."""
     if not sp.issparse(matrix):
         if not isinstance(matrix, np.ndarray):
+            hint = " (call .to_numpy() on it)" if hasattr(matrix, "to_numpy") else ""
             raise DataError(
-                f"{what}: found {_kind(matrix)}; expected a SciPy sparse matrix or a NumPy array"
+                f"{what}: found {_kind(matrix)}; expected a SciPy sparse matrix or a NumPy array{hint}"
             )
         if np.ma.is_masked(matrix):
             raise DataError(f"{what}: a masked array; expected one without gaps (fill them with .filled(0))")

@@ -105,6 +105,13 @@ def seed_of(random_state: Any) -> int:
     )
 
 
+def level_of(verbose: Any) -> int:
+    """How much to show."""
+    if isinstance(verbose, (int, np.integer, np.bool_)):
+        return int(verbose)
+    raise ConfigError(f"verbose: found {verbose!r}; expected 0, 1 or 2")
+
+
 def threads_of(n_jobs: Any) -> int:
     """A number of threads; 0 is one per core, as are ``None`` and -1."""
     if n_jobs is None:

@@ -32,8 +32,8 @@ class Progress:
     """Shows epochs. With ``verbose`` 0 nothing, 1 a bar where it can be seen, 2 also a line per stage."""
 
     def __init__(self, verbose: int) -> None:
-        self._seen = bool(verbose) and (_in_notebook() or sys.stderr.isatty())
-        self._lines = int(verbose) >= 2
+        self._seen = verbose >= 1 and (_in_notebook() or sys.stderr.isatty())
+        self._lines = verbose >= 2
         self._bar: Any = None
         self._stage: tuple[str, int, float] | None = None
         self._last: Record = {}
@@ -51,8 +51,8 @@ class Progress:
         self._end_stage()
         if self._bar is not None:
             self._bar.close()
-        elif self._seen:
-            print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
+        else:
+            self._clear()
 
     def epoch(self, record: Record) -> None:
         """Shows one epoch."""
@@ -71,7 +71,7 @@ class Progress:
         self._shown = now
         loss, left = f"{record['loss']:.5f}", record["patience_left"]
         if self._bar is not None:
-            self._bar.set_description(record["stage"], refresh=False)
+            self._bar.set_description_str(record["stage"], refresh=False)
             self._bar.set_postfix(loss=loss, patience=left)
         else:
             line = f"{record['stage']:<6} epoch {record['epoch']:>4}  loss {loss}  patience {left}"
@@ -85,5 +85,11 @@ class Progress:
             if self._bar is not None:
                 self._bar.write(line, file=sys.stderr)
             else:
+                self._clear()
                 print(line, file=sys.stderr, flush=True)
         self._stage = None
+
+    def _clear(self) -> None:
+        """Takes the plain line away."""
+        if self._seen:
+            print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)

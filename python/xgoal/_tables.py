@@ -56,6 +56,8 @@ class Table:
                 "numbers (a column of whole numbers with gaps in it may have become one of floats)"
             )
         ids: list[Any] = column.tolist()
+        if column.dtype.kind in "iu":
+            return ids
         for row, value in enumerate(ids):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 raise DataError(f"{self.what}, column `{name}`, row {row}: found {value!r}; expected an id")

@@ -9,6 +9,7 @@ use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::path::PathBuf;
+use xgoal::Error;
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::io::{model, torch};
 use xgoal::matrix::{Csr, Dense, Matrix};
@@ -33,7 +34,11 @@ impl Model {
                 return model::read(&model_file(&path));
             }
             let settings = settings.unwrap_or_default();
-            let layers = settings.layers.clone().unwrap_or_default();
+            let layers = settings.layers.clone().ok_or_else(|| Error::Setting {
+                key: "layers",
+                found: "none".into(),
+                expected: "names for the checkpoint's layers, or a preset that has them".into(),
+            })?;
             model::read_checkpoint(&path, settings, &layers)
         })?;
         Ok(Self(model))
