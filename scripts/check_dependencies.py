@@ -16,7 +16,10 @@ ACCEPTED = {
     "MIT", "Unicode-3.0", "Unlicense", "Zlib",
 }
 # Two versions are accepted where they are named here with a reason.
-DOUBLE = {"hashbrown": "safetensors and indexmap (through toml and zip) want different ones"}
+DOUBLE = {
+    "hashbrown": "safetensors and indexmap (through toml and zip) want different ones",
+    "syn": "divan, which only the benches use, wants an older one",
+}
 
 
 def acceptable(expression):
