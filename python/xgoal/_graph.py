@@ -76,7 +76,7 @@ class Graph:
         if X is None:
             raise DataError(
                 "X is missing; expected the nodes' attributes, a row per node (where there are none, "
-                "scipy.sparse.eye_array(nodes) gives each node one of its own)"
+                "scipy.sparse.identity(nodes) gives each node one of its own)"
             )
         self.X = check_matrix("X", X)
         nodes = self.nodes
