@@ -113,7 +113,7 @@ mod tests {
             let values: Vec<f32> = (0..count).map(|i| i as f32).collect();
             let plain = Dense::from_vec(rows, cols, values.clone()).unwrap();
             let copy = plain.clone();
-            assert_eq!(copy.values().as_ptr().align_offset(LINE), 0);
+            assert!(count == 0 || copy.values().as_ptr().align_offset(LINE) == 0);
             assert_eq!(copy, plain);
             assert_eq!(copy.into_values(), values);
             assert_eq!(Dense::<f64>::zeros(rows, cols).into_values(), vec![0.0; count]);
