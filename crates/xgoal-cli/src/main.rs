@@ -3,7 +3,7 @@
 mod args;
 mod commands;
 mod interrupt;
-mod machine;
+
 mod output;
 mod progress;
 
@@ -11,6 +11,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use output::Output;
 use std::process::ExitCode;
+pub(crate) use xgoal::machine;
 
 /// How a command that did not fail ended.
 pub enum Ending {
@@ -56,7 +57,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         Some(Error::UnknownSetting { .. } | Error::Setting { .. } | Error::UnknownLayer { .. }) => {
             2
         }
-        Some(Error::Memory { .. }) => 4,
+        Some(Error::Memory { .. } | Error::LayerMemory { .. }) => 4,
         Some(_) => 3,
         None => match error.downcast_ref::<output::Usage>() {
             Some(_) => 2,

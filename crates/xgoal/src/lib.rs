@@ -37,6 +37,7 @@ pub mod eval;
 pub mod graph;
 pub mod io;
 pub mod kmeans;
+pub mod machine;
 pub mod matrix;
 pub mod model;
 pub mod random;

@@ -1,11 +1,11 @@
-use super::chosen;
+use super::{chosen, load as load_source};
 use crate::Ending;
 use crate::args::EmbedArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::{embeddings, model, source::read_source, torch};
+use xgoal::io::{embeddings, model, torch};
 use xgoal::model::{Model, mean_of_layers};
 use xgoal::run::model_path;
 
@@ -25,7 +25,7 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
         ))
         .into());
     }
-    let (model, graph) = load(args)?;
+    let (model, graph) = load(args, output)?;
     embeddings::check_ids(&graph)?;
     let layers = model.embed(&graph)?;
     let mean = mean_of_layers(&layers);
@@ -69,11 +69,11 @@ fn file_name(layer: &str) -> String {
 }
 
 /// The model, and the graph with the model's layers in the model's order.
-fn load(args: &EmbedArgs) -> anyhow::Result<(Model, MultiplexGraph)> {
+fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<(Model, MultiplexGraph)> {
     let path = &args.model;
     if !path.is_dir() && (is_checkpoint_name(path) || torch::is_zip(path)?) {
         let settings = chosen(&args.choice)?;
-        let graph = read_source(&args.source, settings.layers.as_deref())?;
+        let graph = load_source(&args.source, settings.layers.as_deref(), None, output)?;
         let model = model::read_checkpoint(path, settings, &graph.layer_names())?;
         return Ok((model, graph));
     }
@@ -93,7 +93,7 @@ fn load(args: &EmbedArgs) -> anyhow::Result<(Model, MultiplexGraph)> {
         ))
         .into());
     }
-    let graph = read_source(&args.source, Some(&trained))?;
+    let graph = load_source(&args.source, Some(&trained), model.space(), output)?;
     Ok((model, graph))
 }
 

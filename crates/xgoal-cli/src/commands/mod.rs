@@ -9,7 +9,12 @@ pub mod info;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
-use crate::output::Usage;
+use crate::machine;
+use crate::output::{Output, Usage};
+use std::path::Path;
+use xgoal::graph::MultiplexGraph;
+use xgoal::graph::features::FeatureSpace;
+use xgoal::io::manifest::ReadOptions;
 use xgoal::settings::{Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.
@@ -49,4 +54,20 @@ pub fn resolved(args: &Tuning) -> anyhow::Result<Settings> {
         settings.set("method", method)?;
     }
     Ok(settings)
+}
+
+/// Reads a source, into the columns of a trained model where they are given, and says what is to be said about it.
+pub fn load(
+    source: &Path,
+    layers: Option<&[String]>,
+    features: Option<&FeatureSpace>,
+    output: &Output,
+) -> xgoal::Result<MultiplexGraph> {
+    let options =
+        ReadOptions { layers, features, memory: machine::available_bytes(), inspect: false };
+    let (graph, report) = xgoal::io::source::load(source, &options)?;
+    for remark in report.iter().flat_map(|r| r.remarks()) {
+        output.say(remark);
+    }
+    Ok(graph)
 }

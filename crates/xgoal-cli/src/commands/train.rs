@@ -1,4 +1,4 @@
-use super::resolved;
+use super::{load, resolved};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
@@ -9,7 +9,6 @@ use xgoal::Error;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::source::read_source;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
 use xgoal::run::Run;
@@ -35,7 +34,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         Some(saved) => saved.settings.clone(),
         None => resolved(&args.tuning)?,
     };
-    let graph = read_source(&args.source, settings.layers.as_deref())?;
+    let graph = load(&args.source, settings.layers.as_deref(), None, output)?;
     xgoal::io::embeddings::check_ids(&graph)?;
     let config = settings.validate(&graph.layer_names())?;
     check_memory(&graph, &config)?;
@@ -135,7 +134,8 @@ pub fn learn(
     let mut engine = trainer.into_engine();
     let embeddings = mean_of_layers(&engine.embed());
     if let Some(run) = run {
-        run.finish(&Model::new(config, engine.weights())?, &embeddings, graph, interrupted)?;
+        let model = Model::new(config, engine.weights())?.with_space(graph.features().cloned())?;
+        run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })
 }

@@ -13,4 +13,5 @@ mod info;
 mod interrupt;
 mod npz;
 mod real_data;
+mod tables;
 mod train;

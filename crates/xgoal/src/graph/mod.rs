@@ -1,6 +1,8 @@
 //! The attributed multiplex graph: named layers over the same nodes, attributes, and what is known
 //! about the nodes.
 
+pub mod features;
+pub mod metapath;
 pub mod planted;
 pub mod preprocess;
 mod summary;
@@ -9,6 +11,7 @@ pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
+use features::FeatureSpace;
 
 /// One relation: a square sparse matrix, weighted and possibly asymmetric.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +48,7 @@ pub struct MultiplexGraph {
     ids: Option<Vec<String>>,
     layers: Vec<Layer>,
     attributes: Matrix,
+    features: Option<FeatureSpace>,
     labels: Option<Labels>,
     splits: Option<Splits>,
 }
@@ -84,7 +88,7 @@ impl MultiplexGraph {
         if let Some((r, c, v)) = attributes.first_non_finite() {
             return Err(non_finite("attributes", r, c, v));
         }
-        Ok(Self { ids: None, layers, attributes, labels: None, splits: None })
+        Ok(Self { ids: None, layers, attributes, features: None, labels: None, splits: None })
     }
 
     /// Gives the nodes their own ids; without, they are numbered from 0.
@@ -96,6 +100,19 @@ impl MultiplexGraph {
             return Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0])));
         }
         self.ids = Some(ids);
+        Ok(self)
+    }
+
+    /// Says what the columns of the attributes are.
+    pub fn with_features(mut self, features: FeatureSpace) -> Result<Self> {
+        if features.columns() != self.attributes.cols() {
+            return Err(Error::Data(format!(
+                "{} described attributes for {} columns",
+                features.columns(),
+                self.attributes.cols()
+            )));
+        }
+        self.features = Some(features);
         Ok(self)
     }
 
@@ -178,6 +195,11 @@ impl MultiplexGraph {
     /// Node attributes, a row per node.
     pub fn attributes(&self) -> &Matrix {
         &self.attributes
+    }
+
+    /// What the columns of the attributes are, where the source says so.
+    pub fn features(&self) -> Option<&FeatureSpace> {
+        self.features.as_ref()
     }
 
     /// Classes, where known.

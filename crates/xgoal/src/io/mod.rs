@@ -21,5 +21,6 @@ pub mod npz;
 pub mod pickle;
 pub mod source;
 pub mod state;
+mod table;
 mod tensors;
 pub mod torch;

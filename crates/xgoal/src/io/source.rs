@@ -10,15 +10,24 @@
 //! | any other matrix | a layer, which must be nodes x nodes |
 
 use super::arrays::{Array, NamedArray};
+use super::manifest::{ReadOptions, Report};
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Layer, MultiplexGraph, Splits};
+use crate::machine;
 use crate::matrix::{Csr, Dense, Matrix};
 use std::path::Path;
 
 /// Reads a graph, with the named layers in that order, or all the source has.
 pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGraph> {
+    let options = ReadOptions { layers, memory: machine::available_bytes(), ..Default::default() };
+    Ok(load(path, &options)?.0)
+}
+
+/// Reads a graph, and what there was to say about it where the source is a manifest.
+pub fn load(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, Option<Report>)> {
     if let Some(manifest) = super::manifest::manifest_of(path) {
-        return super::manifest::read(&manifest, layers);
+        let (graph, report) = super::manifest::read(&manifest, options)?;
+        return Ok((graph, Some(report)));
     }
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let arrays = match extension.to_ascii_lowercase().as_str() {
@@ -35,10 +44,11 @@ pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGr
             )));
         }
     };
-    assemble(arrays, layers).map_err(|e| match e {
+    let graph = assemble(arrays, options.layers).map_err(|e| match e {
         Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
         other => other,
-    })
+    })?;
+    Ok((graph, None))
 }
 
 /// Makes a graph of named arrays.
