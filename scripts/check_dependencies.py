@@ -20,7 +20,7 @@ DOUBLE = {
     "hashbrown": "safetensors and indexmap (through toml and zip) want different ones",
     "getrandom": "tempfile's, and two of ahash (through parquet), one of them at compile time only",
     "r-efi": "of two getrandoms, on UEFI only",
-    "syn": "at compile time only: zerocopy (through parquet) is behind",
+    "syn": "at compile time or in benches only: zerocopy (through parquet) and divan are behind",
 }
 
 

@@ -14,9 +14,9 @@ attributes) is made for the run, and measured by xgoal and `dense` alone.
 The peers, in scripts/peer, written from docs/mathematics.md:
 
     dense    X-GOAL in PyTorch with N x N tensors, clusters by scikit-learn's k-means, 10 restarts
-    sparse   the same with CSR tensors and MKL: dropped views get new values, not new patterns, and
-             transposes are made once
-    shared   sparse, where one product with X serves both weights and two views, as in xgoal
+    sparse   the same with CSR tensors, MKL and autograd: dropped views get new values, not new patterns
+    shared   sparse with its gradients by hand: transposes are made once, and one product with X serves
+             both weights and two views, as in xgoal
     native   shared, with PyTorch's own kernel for the products (torch.sparse.mm with a reduction)
     dmgi     DMGI as PyTorch Geometric's example builds it, 128 numbers per node; no joint stage
 
@@ -48,8 +48,8 @@ FILES = {"acm": "acm.mat", "imdb": "imdb.pkl"}
 PEERS = {
     "dense": "dense PyTorch",
     "sparse": "sparse PyTorch (MKL)",
-    "shared": "the same, products shared",
-    "native": "shared, PyTorch's own kernel",
+    "shared": "the same, tuned by hand",
+    "native": "tuned, PyTorch's own kernel",
     "dmgi": "PyG's DMGI",
 }
 WARMUP, JOINT, MEMORY = "warmup_epoch_seconds", "joint_epoch_seconds", "peak_rss_bytes"

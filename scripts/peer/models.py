@@ -116,11 +116,9 @@ class Dense(Peer):
 
 
 class Sparse(Peer):
-    """CSR tensors, products by MKL, one encoding per view as the equations say. A dropped matrix keeps
-    the pattern and gets new values, transposes for the way back are made once, and the shuffled view
-    reads the rows of its products in another order."""
-
-    multiply = staticmethod(torch.mm)
+    """CSR tensors, products by MKL and autograd, one encoding per view as the equations say. A dropped
+    matrix keeps the pattern and gets new values, and the shuffled view reads the rows of its products
+    in another order."""
 
     def prepare(self, layers, attributes):
         self.a = [Csr(a, self.dtype) for a in layers]
@@ -130,7 +128,7 @@ class Sparse(Peer):
         return F.dropout(self.a[v].values, self.p), F.dropout(self.x.values, self.p)
 
     def product(self, pair, dense):
-        return Product.apply(self.multiply, pair, dense)
+        return pair[0] @ dense
 
     def encode(self, a, x, w, order=None):
         p, own = self.product(x, w["weight"]), self.product(x, w["self_weight"])
@@ -146,7 +144,13 @@ class Sparse(Peer):
 
 
 class Shared(Sparse):
-    """The same where one product with X serves W and W', and the whole graph and the shuffled one."""
+    """The same by hand: transposes for the way back are made once, and one product with X serves W and
+    W', and the whole graph and the shuffled one."""
+
+    multiply = staticmethod(torch.mm)
+
+    def product(self, pair, dense):
+        return Product.apply(self.multiply, pair, dense)
 
     def views(self, v):
         w, a = self.weights[v], self.a[v].with_values()

@@ -3,7 +3,6 @@
 mod args;
 mod commands;
 mod interrupt;
-
 mod output;
 mod progress;
 
@@ -11,7 +10,6 @@ use args::{Cli, Command};
 use clap::Parser;
 use output::Output;
 use std::process::ExitCode;
-pub(crate) use xgoal::machine;
 
 /// How a command that did not fail ended.
 pub enum Ending {

@@ -1,7 +1,8 @@
 //! Node embeddings for attributed multiplex heterogeneous graphs, without labels: X-GOAL (CIKM 2022).
 //!
 //! Data flows one way: [`io`] reads a source into a [`graph`], [`settings`] are validated against it,
-//! [`train`] drives an [`engine`] by the paper's schedule, and [`eval`] scores what comes out.
+//! [`train`] drives an [`engine`] by the paper's schedule, [`eval`] scores what comes out, and [`similar`]
+//! finds a node's nearest ones in it.
 //!
 //! ```
 //! use xgoal::engine::{Engine, cpu::CpuEngine};
@@ -44,6 +45,7 @@ pub mod random;
 pub mod real;
 pub mod run;
 pub mod settings;
+pub mod similar;
 pub mod train;
 
 pub use error::{Error, ParseError, Result};

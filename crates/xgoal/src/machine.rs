@@ -1,5 +1,7 @@
 //! What the machine has and what this process took; known on Linux, elsewhere not.
 
+use crate::error::{Error, Result};
+
 fn proc_field(file: &str, field: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix(field))?;
@@ -32,4 +34,12 @@ fn container_bytes() -> Option<u64> {
     let limit = number(format!("/sys/fs/cgroup{group}/memory.max"))?;
     let used = number(format!("/sys/fs/cgroup{group}/memory.current"))?;
     Some(limit.saturating_sub(used))
+}
+
+/// Refuses a job that needs more memory than there is, before it starts.
+pub fn check_memory(needed: u64) -> Result<()> {
+    match available_bytes() {
+        Some(available) if needed > available => Err(Error::Memory { needed, available }),
+        _ => Ok(()),
+    }
 }

@@ -33,6 +33,11 @@ pub fn model_path(folder: &Path) -> PathBuf {
     folder.join("model.safetensors")
 }
 
+/// The model's file, given that file itself or the run it belongs to.
+pub fn model_file(model: &Path) -> PathBuf {
+    if model.is_dir() { model_path(model) } else { model.to_path_buf() }
+}
+
 /// Where a run keeps its embeddings.
 pub fn embeddings_path(folder: &Path) -> PathBuf {
     folder.join("embeddings.npy")

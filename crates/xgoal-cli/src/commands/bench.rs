@@ -1,13 +1,14 @@
 use super::{resolved, train};
+use crate::Ending;
 use crate::args::BenchArgs;
 use crate::output::{Output, bytes, count};
-use crate::{Ending, machine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use xgoal::engine::cpu::{Clock, CpuEngine, Phase};
 use xgoal::engine::{Engine, Stage, Step};
 use xgoal::io::source::read_source;
+use xgoal::machine;
 use xgoal::settings::Settings;
 use xgoal::train::MemoryEstimate;
 

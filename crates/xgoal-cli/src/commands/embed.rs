@@ -3,11 +3,11 @@ use crate::Ending;
 use crate::args::EmbedArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{embeddings, model, torch};
 use xgoal::model::{Model, mean_of_layers};
-use xgoal::run::model_path;
+use xgoal::run::model_file;
 
 #[derive(Serialize)]
 struct Report {
@@ -71,13 +71,13 @@ fn file_name(layer: &str) -> String {
 /// The model, and the graph with the model's layers in the model's order.
 fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<(Model, MultiplexGraph)> {
     let path = &args.model;
-    if !path.is_dir() && (is_checkpoint_name(path) || torch::is_zip(path)?) {
+    if torch::is_checkpoint(path)? {
         let settings = chosen(&args.choice)?;
         let graph = load_source(&args.source, settings.layers.as_deref(), None, output)?;
         let model = model::read_checkpoint(path, settings, &graph.layer_names())?;
         return Ok((model, graph));
     }
-    let model = model::read(&file_of(path))?;
+    let model = model::read(&model_file(path))?;
     let trained: Vec<String> = model.config().layers().iter().map(|l| l.name.clone()).collect();
     if args.choice.preset.is_some() {
         return Err(
@@ -95,13 +95,4 @@ fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<(Model, MultiplexGr
     }
     let graph = load_source(&args.source, Some(&trained), model.space(), output)?;
     Ok((model, graph))
-}
-
-fn is_checkpoint_name(path: &Path) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    ["pkl", "pt", "pth"].contains(&extension)
-}
-
-fn file_of(model: &Path) -> PathBuf {
-    if model.is_dir() { model_path(model) } else { model.to_path_buf() }
 }

@@ -1,10 +1,11 @@
+use crate::Ending;
 use crate::args::GenerateArgs;
 use crate::output::{Output, Usage, bytes, count};
-use crate::{Ending, machine};
 use serde::Serialize;
 use std::time::Instant;
 use xgoal::graph::planted::Planted;
 use xgoal::io::generate::{self, Generated, Written};
+use xgoal::machine;
 
 #[derive(Serialize)]
 struct Report {

@@ -1,12 +1,13 @@
 use super::chosen;
+use crate::Ending;
 use crate::args::InfoArgs;
 use crate::output::{Output, bytes, count};
-use crate::{Ending, machine};
 use serde::Serialize;
 use std::time::Instant;
 use xgoal::graph::Summary;
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::io::source;
+use xgoal::machine;
 use xgoal::train::MemoryEstimate;
 
 #[derive(Serialize)]

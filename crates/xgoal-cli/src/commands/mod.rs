@@ -9,12 +9,12 @@ pub mod info;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
-use crate::machine;
 use crate::output::{Output, Usage};
 use std::path::Path;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
 use xgoal::io::manifest::ReadOptions;
+use xgoal::machine;
 use xgoal::settings::{Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.

@@ -2,13 +2,13 @@ use super::{load, resolved};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
-use crate::{Ending, interrupt, machine};
+use crate::{Ending, interrupt};
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use xgoal::Error;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
+use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
 use xgoal::run::Run;
@@ -70,11 +70,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
 
 /// Refuses before working what will not fit.
 pub fn check_memory(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<()> {
-    let needed = MemoryEstimate::of(graph, config.settings()).bytes;
-    match machine::available_bytes() {
-        Some(available) if needed > available => Err(Error::Memory { needed, available }),
-        _ => Ok(()),
-    }
+    machine::check_memory(MemoryEstimate::of(graph, config.settings()).bytes)
 }
 
 /// An engine with fresh weights.

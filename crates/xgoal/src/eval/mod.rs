@@ -120,7 +120,7 @@ pub fn evaluate(embeddings: &Dense<f32>, task: &Task<'_>, protocol: &Protocol) -
         macro_f1: summary(|s| s.macro_f1),
         micro_f1: summary(|s| s.micro_f1),
         nmi: Summary::of(&nmi),
-        sim: similarity::sim_at(&test.values, &test.labels, &[5, 10, 20, 50, 100]),
+        sim: similarity::sim_at(&test.values, &test.labels, &[5, 10, 20, 50, 100])?,
         ari: Summary::of(&ari),
         clustering_accuracy: Summary::of(&accuracy),
     })

@@ -42,6 +42,21 @@ pub struct Splits {
     pub test: Vec<u32>,
 }
 
+/// What a graph is made of, to be taken over by another program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parts {
+    /// The nodes' own ids, where they have some.
+    pub ids: Option<Vec<String>>,
+    /// The layers in order.
+    pub layers: Vec<Layer>,
+    /// Node attributes, a row per node.
+    pub attributes: Matrix,
+    /// Classes, where known.
+    pub labels: Option<Labels>,
+    /// The split, where given.
+    pub splits: Option<Splits>,
+}
+
 /// An attributed multiplex graph (Definition 1 of the paper), checked on construction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultiplexGraph {
@@ -175,6 +190,12 @@ impl MultiplexGraph {
         }
         self.layers = kept;
         Ok(self)
+    }
+
+    /// Takes the graph apart.
+    pub fn into_parts(self) -> Parts {
+        let Self { ids, layers, attributes, labels, splits, .. } = self;
+        Parts { ids, layers, attributes, labels, splits }
     }
 
     /// Number of nodes.

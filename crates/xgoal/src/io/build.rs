@@ -96,7 +96,7 @@ impl<'a> ArrayBuilder<'a> {
         order: Order,
         budget: &'a mut Budget,
     ) -> Parsed<Self> {
-        let size = size_of_shape(name, shape)?;
+        size_of_shape(name, shape)?;
         let (lines, length) = match order {
             Order::RowMajor => shape,
             Order::ColumnMajor => (shape.1, shape.0),
@@ -106,7 +106,7 @@ impl<'a> ArrayBuilder<'a> {
         } else {
             Store::Sparse { starts: vec![0], indices: Vec::new(), values: Vec::new() }
         };
-        let dense_above = dense_above(shape, size);
+        let dense_above = Matrix::dense_above(shape.0, shape.1);
         Ok(Self {
             name,
             shape,
@@ -258,15 +258,10 @@ pub(crate) fn size_of_shape(name: &str, (rows, cols): (usize, usize)) -> Parsed<
     }
 }
 
-fn dense_above((rows, cols): (usize, usize), size: usize) -> usize {
-    if rows == cols { usize::MAX } else { (size as f64 * Matrix::DENSE_ABOVE) as usize }
-}
-
 /// Whether a matrix of this shape and so many non-zeros is kept sparse.
 pub(crate) fn is_sparse_shape((rows, cols): (usize, usize), entries: usize) -> bool {
-    let size = rows.checked_mul(cols);
     let small = rows.max(cols) < u32::MAX as usize && !is_vector((rows, cols));
-    small && size.is_some_and(|size| entries <= dense_above((rows, cols), size))
+    small && entries <= Matrix::dense_above(rows, cols)
 }
 
 fn place(order: Order, line: usize, offset: usize) -> (usize, usize) {

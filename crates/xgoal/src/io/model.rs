@@ -19,6 +19,17 @@ const VERSION: u32 = 1;
 
 /// Writes a model.
 pub fn write(path: &Path, model: &Model) -> Result<()> {
+    let (tensors, metadata) = content(model);
+    tensors.write(path, metadata)
+}
+
+/// The bytes of a model's file.
+pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let (tensors, metadata) = content(model);
+    tensors.to_bytes(metadata)
+}
+
+fn content(model: &Model) -> (Tensors, HashMap<String, String>) {
     let mut metadata = HashMap::from([
         ("format".to_string(), "xgoal".to_string()),
         ("version".to_string(), VERSION.to_string()),
@@ -32,16 +43,17 @@ pub fn write(path: &Path, model: &Model) -> Result<()> {
     for (v, weights) in model.weights().iter().enumerate() {
         tensors.push_weights(&format!("layers.{v}"), weights);
     }
-    tensors.write(path, metadata)
+    (tensors, metadata)
 }
 
 /// Reads a model file.
 pub fn read(path: &Path) -> Result<Model> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    parse(&bytes).map_err(|e| in_file(e, path))
+    from_bytes(&bytes).map_err(|e| in_file(e, path))
 }
 
-fn parse(bytes: &[u8]) -> Result<Model> {
+/// Reads the bytes of a model's file.
+pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let file = TensorFile::parse(bytes, "xgoal", VERSION)?;
     let mut settings = Settings::default();
     settings.read_toml(file.entry("config")?)?;
@@ -169,6 +181,7 @@ mod tests {
             write(&path, &model).unwrap();
             assert_eq!(read(&path).unwrap(), model);
             let bytes = std::fs::read(&path).unwrap();
+            assert!(to_bytes(&model).unwrap() == bytes);
             for _ in 0..5 {
                 write(&path, &model).unwrap();
                 assert!(std::fs::read(&path).unwrap() == bytes, "equal models, equal files");
@@ -183,16 +196,16 @@ mod tests {
         write(&path, &model("gcn")).unwrap();
         let bytes = std::fs::read(&path).unwrap();
         for cut in 0..bytes.len() {
-            assert!(parse(&bytes[..cut]).is_err(), "cut at {cut}");
+            assert!(from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
         }
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 0x41;
-            let _ = parse(&flipped);
+            let _ = from_bytes(&flipped);
         }
         let text =
             String::from_utf8_lossy(&bytes).replace("\"version\":\"1\"", "\"version\":\"9\"");
-        let message = parse(text.as_bytes()).unwrap_err().to_string();
+        let message = from_bytes(text.as_bytes()).unwrap_err().to_string();
         assert!(message.contains("version 9") || message.contains("damaged"), "{message}");
     }
 

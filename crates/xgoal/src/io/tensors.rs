@@ -36,14 +36,17 @@ impl Tensors {
     }
 
     pub fn write(&self, path: &Path, metadata: HashMap<String, String>) -> Result<()> {
+        let file = self.to_bytes(metadata).map_err(|e| in_file(e, path))?;
+        super::atomic::write(path, |w| w.write_all(&file))
+    }
+
+    pub fn to_bytes(&self, metadata: HashMap<String, String>) -> Result<Vec<u8>> {
         let views = self.0.iter().map(|(name, dtype, shape, bytes)| {
             let view = TensorView::new(*dtype, shape.clone(), bytes).expect("shape of the values");
             (name.as_str(), view)
         });
-        let file = safetensors::serialize(views, Some(metadata))
-            .map_err(|e| Error::Data(format!("{}: {e}", path.display())))?;
-        let file = with_sorted_header(file);
-        super::atomic::write(path, |w| w.write_all(&file))
+        let file = safetensors::serialize(views, Some(metadata));
+        Ok(with_sorted_header(file.map_err(|e| Error::Data(e.to_string()))?))
     }
 }
 

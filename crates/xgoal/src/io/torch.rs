@@ -46,6 +46,16 @@ pub fn is_zip(path: &Path) -> Result<bool> {
     Ok(first_bytes(path)?.starts_with(ZIP_MAGIC))
 }
 
+/// Whether a model is a PyTorch checkpoint, by its name or by its first bytes, rather than a run
+/// folder or a `safetensors` file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn is_checkpoint(path: &Path) -> Result<bool> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    Ok(!path.is_dir() && (["pkl", "pt", "pth"].contains(&extension) || is_zip(path)?))
+}
+
 fn first_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)

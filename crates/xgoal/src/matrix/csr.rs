@@ -110,6 +110,11 @@ impl<T: Copy + Default> Csr<T> {
         &mut self.values
     }
 
+    /// Row pointers, column indices and values.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
+        (self.indptr, self.indices, self.values)
+    }
+
     /// Columns and values of one row.
     pub fn row(&self, r: usize) -> (&[u32], &[T]) {
         let range = self.indptr[r]..self.indptr[r + 1];

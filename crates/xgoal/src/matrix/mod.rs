@@ -23,6 +23,15 @@ impl Matrix {
     /// Share of non-zeros above which a matrix is kept dense.
     pub const DENSE_ABOVE: f64 = 0.25;
 
+    /// The number of non-zeros above which a matrix of this shape is kept dense. A square one could be
+    /// a layer and never is.
+    pub fn dense_above(rows: usize, cols: usize) -> usize {
+        if rows == cols {
+            return usize::MAX;
+        }
+        (rows as f64 * cols as f64 * Self::DENSE_ABOVE) as usize
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

@@ -290,14 +290,8 @@ impl<T: Kernels> Chunk<'_, T> {
             let scale = self.scale[n as usize];
             let from = self.permutation.map_or(n, |p| p[n as usize]) as usize;
             let row = &self.table[from * self.dim + strip..][..width];
-            if let Ok(row) = <&[T; STRIP]>::try_from(row) {
-                for i in 0..STRIP {
-                    out.0[i] = scale * row[i];
-                }
-            } else {
-                for (o, v) in out.0.iter_mut().zip(row) {
-                    *o = scale * *v;
-                }
+            for (o, v) in out.0.iter_mut().zip(row) {
+                *o = scale * *v;
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Named arrays out of sparse indices.
 
-use super::{Budget, Order, Parsed, dense, dense_above, is_vector, narrow, place, size_of_shape};
+use super::{Budget, Order, Parsed, dense, is_vector, narrow, place, size_of_shape};
 use crate::error::ParseError;
 use crate::io::arrays::{Array, NamedArray};
 use crate::io::decode::quoted;
@@ -243,7 +243,7 @@ fn matrix(
         values.push(narrow(name, place, lines.values[at])?);
     }
     let size = rows * cols;
-    if values.len() > dense_above((rows, cols), size) {
+    if values.len() > Matrix::dense_above(rows, cols) {
         budget.take((size as u64).saturating_mul(4))?;
         let mut all = vec![0f32; size];
         for (line, at) in lines.entries() {

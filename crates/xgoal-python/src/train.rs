@@ -1,0 +1,82 @@
+//! One training, an epoch at a time.
+
+use crate::errors::{internal, raise};
+use crate::graph::Graph;
+use crate::matrix::to_numpy;
+use crate::model::Model;
+use crate::pool;
+use crate::settings::Settings;
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use xgoal::engine::Engine;
+use xgoal::engine::cpu::CpuEngine;
+use xgoal::machine;
+use xgoal::model::{initial_weights, mean_of_layers};
+use xgoal::train::MemoryEstimate;
+
+type Array<'py> = Bound<'py, PyArray2<f32>>;
+type Clusters<'py> = Vec<(Array<'py>, Bound<'py, PyArray1<i32>>)>;
+type Finished<'py> = (Model, Vec<Array<'py>>, Array<'py>, Option<Clusters<'py>>);
+
+/// A training under way.
+#[pyclass(module = "xgoal._xgoal")]
+pub struct Trainer {
+    trainer: Option<xgoal::train::Trainer<CpuEngine>>,
+    threads: usize,
+}
+
+impl Trainer {
+    fn running(&mut self) -> PyResult<&mut xgoal::train::Trainer<CpuEngine>> {
+        self.trainer.as_mut().ok_or_else(|| internal("this training has been finished"))
+    }
+}
+
+#[pymethods]
+impl Trainer {
+    /// Before the first epoch.
+    #[new]
+    fn new(py: Python<'_>, graph: &Graph, settings: &Settings, threads: usize) -> PyResult<Self> {
+        let graph = &graph.0;
+        let config = settings.0.clone().validate(&graph.layer_names()).map_err(raise)?;
+        machine::check_memory(MemoryEstimate::of(graph, config.settings()).bytes).map_err(raise)?;
+        let trainer = pool::run(py, threads, || {
+            let weights = initial_weights(&config, graph.attributes().cols());
+            let engine = CpuEngine::new(&config, &config.preprocessing().apply(graph)?, weights)?;
+            Ok(xgoal::train::Trainer::new(engine, config))
+        })?;
+        Ok(Self { trainer: Some(trainer), threads })
+    }
+
+    /// Runs an epoch and gives its line of `metrics.jsonl`; none when training is over.
+    fn step(&mut self, py: Python<'_>) -> PyResult<Option<String>> {
+        let threads = self.threads;
+        let trainer = self.running()?;
+        let record = pool::run(py, threads, || trainer.step())?;
+        Ok(record.map(|r| serde_json::to_string(&r).expect("plain numbers and strings")))
+    }
+
+    /// The model, each layer's embeddings, their mean, and each layer's centres and assignments.
+    fn finish<'py>(&mut self, py: Python<'py>) -> PyResult<Finished<'py>> {
+        self.running()?;
+        let threads = self.threads;
+        let trainer = self.trainer.take().expect("it is running");
+        let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
+            let config = trainer.config().clone();
+            let prototypes = trainer.state().prototypes;
+            let mut engine = trainer.into_engine();
+            let layers = engine.embed();
+            let mean = mean_of_layers(&layers);
+            let model = xgoal::model::Model::new(config, engine.weights())?;
+            Ok((model, layers, mean, prototypes))
+        })?;
+        let clusters = prototypes.map(|prototypes| {
+            let clusters = prototypes.into_iter().map(|p| {
+                let assignments = p.assignments.into_iter().map(|a| a as i32);
+                (to_numpy(py, p.centers), PyArray1::from_iter(py, assignments))
+            });
+            clusters.collect()
+        });
+        let layers = layers.into_iter().map(|layer| to_numpy(py, layer)).collect();
+        Ok((Model(model), layers, to_numpy(py, mean), clusters))
+    }
+}
