@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
+use xgoal::io::embeddings::Format;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
@@ -34,8 +35,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         Some(saved) => saved.settings.clone(),
         None => resolved(&args.tuning)?,
     };
-    let graph = load(&args.source, settings.layers.as_deref(), None, output)?;
-    xgoal::io::embeddings::check_ids(&graph)?;
+    let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let config = settings.validate(&graph.layer_names())?;
     check_memory(&graph, &config)?;
     output.say(format!(
@@ -56,6 +56,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
         }
     };
+    run = run.with_format(args.format.unwrap_or(Format::Npy));
     let learned = learn(trainer, &graph, Some(&mut run), output)?;
     let report = Report {
         run: args.out.display().to_string(),

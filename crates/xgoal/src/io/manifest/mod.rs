@@ -40,6 +40,7 @@ pub use report::{BlockReport, DrawnSplit, Duplicates, PathReport, Report, TableR
 use crate::error::{Error, ParseError, Result};
 use crate::graph::features::FeatureSpace;
 use crate::graph::{Layer, MultiplexGraph};
+use crate::io::table::Ids;
 use layers::Reading;
 use nodes::{Keyed, NodeSet};
 use schema::labels::{Shares, SplitSource};
@@ -144,9 +145,11 @@ fn graph(
     };
 
     let ids = nodes.ids.into_inner().expect("no reader panics");
-    let mut graph = MultiplexGraph::new(layers, attributes)?
-        .with_ids(ids.names().map(str::to_owned).collect())?
-        .with_features(space)?;
+    let mut graph = MultiplexGraph::new(layers, attributes)?.with_features(space)?;
+    graph = match whole_numbers(&ids, nodes.table.as_ref()) {
+        Some(numbers) => graph.with_integer_ids(&numbers)?,
+        None => graph.with_ids(ids.names().map(str::to_owned).collect())?,
+    };
     if let Some(labels) = found_labels {
         graph = graph.with_labels(labels)?;
     }
@@ -154,6 +157,12 @@ fn graph(
         graph = graph.with_splits(splits)?;
     }
     Ok((graph, report))
+}
+
+/// The ids as numbers, where the node table has them as such.
+fn whole_numbers(ids: &Ids, table: Option<&Keyed>) -> Option<Vec<i64>> {
+    table.filter(|table| table.has_integer_ids())?;
+    ids.names().map(|id| id.parse().ok()).collect()
 }
 
 /// The columns of the node table that something is made of.
