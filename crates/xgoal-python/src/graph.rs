@@ -1,7 +1,8 @@
 //! Graphs in and out.
 
+use crate::compressed::Compressed;
 use crate::errors::{raise, too_large};
-use crate::matrix::{Compressed, to_matrix, to_numpy, to_scipy};
+use crate::matrix::{to_matrix, to_numpy, to_scipy};
 use crate::pool;
 use numpy::PyArray1;
 use pyo3::prelude::*;

@@ -4,6 +4,7 @@
 //! the package has brought into a plain form. Nothing is trusted to be in range all the same.
 
 mod analysis;
+mod compressed;
 mod errors;
 mod graph;
 mod matrix;
