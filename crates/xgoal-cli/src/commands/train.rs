@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::embeddings::Format;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
@@ -56,7 +55,9 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
         }
     };
-    run = run.with_format(args.format.unwrap_or(Format::Npy));
+    if let Some(format) = args.format {
+        run = run.with_format(format);
+    }
     let learned = learn(trainer, &graph, Some(&mut run), output)?;
     let report = Report {
         run: args.out.display().to_string(),
