@@ -22,6 +22,8 @@ pub enum Purpose {
     Classifier = 6,
     /// Planted graphs.
     Planted = 7,
+    /// Where a projection starts.
+    Projection = 20,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

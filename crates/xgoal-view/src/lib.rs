@@ -1,0 +1,5 @@
+//! Embeddings to look at.
+//!
+//! [`project`] lays them out on a plane.
+
+pub mod project;
