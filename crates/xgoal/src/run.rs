@@ -7,6 +7,7 @@
 //! | `state.safetensors` | while training is not over: what going on needs |
 //! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids |
 //! | `model.safetensors` | the weights, with the settings in the metadata |
+//! | `warmup.safetensors` | the same as the warm-up left it, where there was one |
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -38,6 +39,11 @@ pub fn model_file(model: &Path) -> PathBuf {
     if model.is_dir() { model_path(model) } else { model.to_path_buf() }
 }
 
+/// Where a run keeps the model that its warm-up led to.
+pub fn warmup_path(folder: &Path) -> PathBuf {
+    folder.join("warmup.safetensors")
+}
+
 /// Where a run keeps its embeddings.
 pub fn embeddings_path(folder: &Path) -> PathBuf {
     folder.join("embeddings.npy")
@@ -48,7 +54,8 @@ pub fn config_path(folder: &Path) -> PathBuf {
     folder.join("config.toml")
 }
 
-fn metrics_path(folder: &Path) -> PathBuf {
+/// Where a run keeps its metrics.
+pub fn metrics_path(folder: &Path) -> PathBuf {
     folder.join("metrics.jsonl")
 }
 
@@ -127,6 +134,11 @@ impl Run {
         let path = state_path(&self.folder);
         let (config, progress) = (trainer.config(), trainer.progress());
         state::write(&path, config, progress, &trainer.state(), graph.fingerprint())
+    }
+
+    /// Keeps the model that the joint stage starts from.
+    pub fn keep_warmup(&self, model: &Model) -> Result<()> {
+        model::write(&warmup_path(&self.folder), model)
     }
 
     /// Writes what was learnt. The state goes once training is over.

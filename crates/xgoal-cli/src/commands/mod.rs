@@ -6,6 +6,9 @@ pub mod embed;
 pub mod eval;
 pub mod generate;
 pub mod info;
+mod look;
+pub mod plot;
+pub mod report;
 pub mod train;
 
 use crate::args::{Choice, Tuning};

@@ -5,8 +5,8 @@ use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
 use std::time::{Duration, Instant};
-use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
+use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::source::read_source;
 use xgoal::machine;
@@ -115,7 +115,13 @@ pub fn learn(
         let finished = trainer.progress().stages.len()
             - usize::from(trainer.progress().epoch > 0 && !trainer.progress().done);
         if finished > told {
-            progress.stage(output, &trainer.progress().stages[told]);
+            let stage = &trainer.progress().stages[told];
+            progress.stage(output, stage);
+            if let Some(run) = &run
+                && stage.name == Stage::Warmup.as_str()
+            {
+                run.keep_warmup(&Model::new(config.clone(), trainer.weights())?)?;
+            }
             told = finished;
         }
         if interruption.asked() {

@@ -22,7 +22,7 @@ pub struct Affinities {
 }
 
 impl Affinities {
-    pub fn new(neighbours: &[Vec<Neighbor>], perplexity: f64) -> Self {
+    pub fn new(neighbours: &[&[Neighbor]], perplexity: f64) -> Self {
         let n = neighbours.len();
         let half = 0.5 / n as f64;
         // By column, so that two rows can be merged.
@@ -132,13 +132,13 @@ mod tests {
 
     #[test]
     fn the_matrix_is_symmetric_and_sums_to_one() {
-        let lists = vec![
+        let lists = [
             vec![Neighbor { node: 1, cosine: 0.9 }, Neighbor { node: 2, cosine: 0.1 }],
             vec![Neighbor { node: 0, cosine: 0.9 }, Neighbor { node: 3, cosine: 0.5 }],
             vec![Neighbor { node: 3, cosine: 0.3 }, Neighbor { node: 1, cosine: 0.2 }],
             vec![Neighbor { node: 1, cosine: 0.5 }, Neighbor { node: 2, cosine: 0.3 }],
         ];
-        let p = Affinities::new(&lists, 1.5);
+        let p = Affinities::new(&lists.each_ref().map(Vec::as_slice), 1.5);
         let entry = |i: usize, j: u32| p.row(i).find(|(c, _)| *c == j).map_or(0.0, |(_, v)| v);
         for i in 0..4 {
             (0..4).for_each(|j| assert_eq!(entry(i, j as u32), entry(j, i as u32)));

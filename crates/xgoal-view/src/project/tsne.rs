@@ -56,16 +56,18 @@ impl Tsne {
         wanted.min(points.saturating_sub(1))
     }
 
-    /// Lays out the rows, given the nearest ones of each (itself not among them). `progress` hears the
-    /// share that is done.
+    /// Lays out the rows, given the nearest ones of each (itself not among them). It starts from the
+    /// principal components, or from another layout of the same nodes, so that the two can be compared.
+    /// `progress` hears the share that is done.
     pub fn fit(
         &self,
         points: &Dense,
-        nearest: &[Vec<Neighbor>],
+        nearest: &[&[Neighbor]],
+        guide: Option<&[Point]>,
         mut progress: impl FnMut(f64),
     ) -> Vec<Point> {
         let n = points.rows();
-        let mut y = self.start(points);
+        let mut y = self.start(guide.map_or_else(|| pca(points), <[Point]>::to_vec));
         if n < 2 {
             return y;
         }
@@ -81,8 +83,7 @@ impl Tsne {
         y
     }
 
-    fn start(&self, points: &Dense) -> Vec<Point> {
-        let mut y = pca(points);
+    fn start(&self, mut y: Vec<Point>) -> Vec<Point> {
         let square = y.iter().map(|p| f64::from(p[0]).powi(2)).sum::<f64>();
         let spread = (square / y.len().max(1) as f64).sqrt() as f32;
         let scale = if spread > 0.0 { START / spread } else { 0.0 };
@@ -168,7 +169,8 @@ mod tests {
         let nodes: Vec<u32> = (0..points.rows() as u32).collect();
         let index = Index::new(points.into()).unwrap();
         let nearest = index.nearest(&nodes, tsne.neighbours(points.rows())).unwrap();
-        tsne.fit(points, &nearest, |_| ())
+        let nearest: Vec<&[Neighbor]> = nearest.iter().map(Vec::as_slice).collect();
+        tsne.fit(points, &nearest, None, |_| ())
     }
 
     /// The share of points whose nearest one on the plane is of their group.

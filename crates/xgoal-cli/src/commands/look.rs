@@ -1,0 +1,121 @@
+//! What `report` and `plot` share: a run read back, and everything computed that there is to see.
+
+use super::eval;
+use crate::args::LookArgs;
+use crate::output::{Output, count};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::Path;
+use xgoal::Error;
+use xgoal::graph::MultiplexGraph;
+use xgoal::io::{embeddings, model, npy, source::read_source};
+use xgoal::matrix::Dense;
+use xgoal::run::{config_path, embeddings_path, metrics_path, model_path, warmup_path};
+use xgoal_view::clusters::Attributes;
+use xgoal_view::column::Column;
+use xgoal_view::project::Method;
+use xgoal_view::quality::Quality;
+use xgoal_view::scene::{Input, Options, Scene, Stage};
+use xgoal_view::training::Training;
+
+/// A run, ready to be shown.
+pub struct Seen {
+    pub ids: Vec<String>,
+    pub dim: usize,
+    pub layers: Vec<String>,
+    pub settings: String,
+    pub training: Training,
+    pub scene: Scene,
+    pub quality: Option<Quality>,
+}
+
+/// Reads the run and the source, and computes the scene.
+pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Result<Seen> {
+    let run = &args.run;
+    let config = config_path(run);
+    let settings = std::fs::read_to_string(&config).map_err(|e| Error::io(&config, e))?;
+    let training = Training::read(&metrics_path(run))?;
+    let model = model::read(&model_path(run))?;
+    let layers: Vec<String> = model.config().layers().iter().map(|l| l.name.clone()).collect();
+    let graph = args.source.as_deref().map(|s| read_source(s, Some(&layers))).transpose()?;
+    let (ids, matrix) = rows(&embeddings_path(run), graph.as_ref())?;
+    let (dim, nodes) = (matrix.cols(), matrix.rows());
+    let quality = graph.as_ref().and_then(|graph| score(&matrix, graph, args.seed, output));
+
+    let mut stages = Vec::new();
+    if let Some(graph) = &graph {
+        let warmup = warmup_path(run);
+        if warmup.exists() {
+            let layers = model::read(&warmup)?.embed(graph)?;
+            stages.push(Stage { name: "before the joint stage".into(), layers });
+        }
+        let name = if stages.is_empty() { "after training" } else { "after the joint stage" };
+        stages.push(Stage { name: name.into(), layers: model.embed(graph)? });
+    }
+    let input = Input {
+        embeddings: matrix,
+        layers: layers.clone(),
+        stages,
+        columns: graph.as_ref().map_or_else(Vec::new, columns),
+        attributes: graph.as_ref().map(|g| Attributes { values: g.attributes(), names: None }),
+    };
+    let options = Options {
+        method: if args.projection == "pca" { Method::Pca } else { Method::Tsne },
+        perplexity: args.perplexity,
+        clusters: args.clusters,
+        neighbours: neighbors,
+        seed: args.seed,
+    };
+    output.say(format!("{}: laying out {} nodes", run.display(), count(nodes)));
+    let bar = bar(output);
+    let scene = Scene::new(input, &options, &mut |what, share| {
+        bar.set_message(what.to_string());
+        bar.set_position((share * 1000.0) as u64);
+    })?;
+    bar.finish_and_clear();
+    Ok(Seen { ids, dim, layers, settings, training, scene, quality })
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn bar(output: &Output) -> ProgressBar {
+    let bar = if output.quiet { ProgressBar::hidden() } else { ProgressBar::new(1000) };
+    let style =
+        ProgressStyle::with_template("{bar:30} {percent:>3}%  {msg}").expect("a fixed template");
+    bar.set_style(style);
+    bar
+}
+
+/// The embeddings and the ids of their rows, in the order of the graph where there is one.
+fn rows(path: &Path, graph: Option<&MultiplexGraph>) -> xgoal::Result<(Vec<String>, Dense)> {
+    if let Some(graph) = graph {
+        let matrix = embeddings::read_for(path, graph)?;
+        return Ok(((0..graph.nodes()).map(|n| graph.id(n)).collect(), matrix));
+    }
+    let matrix = npy::read_f32_matrix(path)?;
+    let ids_path = embeddings::ids_path(path);
+    let text = std::fs::read_to_string(&ids_path).map_err(|e| Error::io(&ids_path, e))?;
+    let ids: Vec<String> = text.lines().map(String::from).collect();
+    if ids.len() != matrix.rows() {
+        let (ids, rows) = (ids.len(), matrix.rows());
+        let file = ids_path.display();
+        return Err(Error::Data(format!("{file}: {ids} ids for {rows} rows of embeddings")));
+    }
+    Ok((ids, matrix))
+}
+
+/// Scores where the source has what the protocol needs; otherwise says why there are none.
+fn score(matrix: &Dense, graph: &MultiplexGraph, seed: u64, output: &Output) -> Option<Quality> {
+    graph.labels()?;
+    match eval::score(matrix, graph, seed) {
+        Ok(report) => Some(Quality::new(&report, graph)),
+        Err(error) => {
+            output.say(format!("no scores: {error}"));
+            None
+        }
+    }
+}
+
+fn columns(graph: &MultiplexGraph) -> Vec<Column> {
+    let labels = graph.labels();
+    let class = labels.map(|l| Column::categories("class", l.names.clone(), l.classes.clone()));
+    class.into_iter().collect()
+}

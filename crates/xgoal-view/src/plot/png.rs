@@ -1,0 +1,91 @@
+//! Pictures as PNG, at twice their size.
+
+use super::font;
+use super::picture::{Anchor, Paint, Picture, Shape};
+use super::svg::on_white;
+use tiny_skia::{
+    Color, FillRule, LineCap, LineJoin, Paint as Ink, Path, PathBuilder, Pixmap, Rect, Stroke,
+    StrokeDash, Transform,
+};
+use xgoal::error::{Error, Result};
+
+/// Pixels for each unit of a picture.
+const SCALE: f32 = 2.0;
+
+/// Draws a picture on white.
+pub fn png(picture: &Picture) -> Result<Vec<u8>> {
+    let size = |length: f64| (length as f32 * SCALE).ceil() as u32;
+    let too_large = || {
+        Error::Data(format!(
+            "a picture of {} x {}: too large to draw",
+            picture.width, picture.height
+        ))
+    };
+    let mut sheet = Pixmap::new(size(picture.width), size(picture.height)).ok_or_else(too_large)?;
+    sheet.fill(Color::WHITE);
+    picture.shapes.iter().for_each(|shape| draw(&mut sheet, shape));
+    sheet.encode_png().map_err(|e| Error::Data(format!("writing a PNG: {e}")))
+}
+
+fn ink(paint: Paint, opacity: f64) -> Ink<'static> {
+    let rgb = on_white(paint);
+    let mut ink = Ink::default();
+    let [_, r, g, b] = rgb.to_be_bytes();
+    ink.set_color_rgba8(r, g, b, (opacity * 255.0).round() as u8);
+    ink.anti_alias = true;
+    ink
+}
+
+fn draw(sheet: &mut Pixmap, shape: &Shape) {
+    let scale = Transform::from_scale(SCALE, SCALE);
+    let mut fill = |path: &Path, ink: &Ink<'_>, at: Transform| {
+        sheet.fill_path(path, ink, FillRule::Winding, at, None);
+    };
+    match shape {
+        Shape::Rect { at, fill: paint } => {
+            let [x, y, w, h] = at.map(|v| v as f32);
+            if let Some(rect) = Rect::from_xywh(x, y, w, h) {
+                fill(&PathBuilder::from_rect(rect), &ink(*paint, 1.0), scale);
+            }
+        }
+        Shape::Lines { pieces, stroke, width, dashed } => {
+            let mut builder = PathBuilder::new();
+            for piece in pieces {
+                for (i, [x, y]) in piece.iter().enumerate() {
+                    match i {
+                        0 => builder.move_to(*x as f32, *y as f32),
+                        _ => builder.line_to(*x as f32, *y as f32),
+                    }
+                }
+            }
+            let stroke_style = Stroke {
+                width: *width as f32,
+                line_join: LineJoin::Round,
+                line_cap: LineCap::Butt,
+                dash: if *dashed { StrokeDash::new(vec![4.0, 3.0], 0.0) } else { None },
+                ..Stroke::default()
+            };
+            if let Some(path) = builder.finish() {
+                sheet.stroke_path(&path, &ink(*stroke, 1.0), &stroke_style, scale, None);
+            }
+        }
+        Shape::Dots { points, radius, fill: paint, opacity } => {
+            let ink = ink(*paint, *opacity);
+            let disc = PathBuilder::from_circle(0.0, 0.0, *radius as f32);
+            for (disc, [x, y]) in disc.iter().cycle().zip(points) {
+                fill(disc, &ink, scale.pre_translate(*x as f32, *y as f32));
+            }
+        }
+        Shape::Text { at: [x, y], size, anchor, fill: paint, text } => {
+            let back = match anchor {
+                Anchor::Start => 0.0,
+                Anchor::Middle => 0.5,
+                Anchor::End => 1.0,
+            };
+            let left = x - back * font::width(text, *size);
+            if let Some(path) = font::outline(text, *size) {
+                fill(&path, &ink(*paint, 1.0), scale.pre_translate(left as f32, *y as f32));
+            }
+        }
+    }
+}
