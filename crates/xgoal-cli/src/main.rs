@@ -45,6 +45,9 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
         Command::Eval(args) => commands::eval::run(&args, output),
         Command::Report(args) => commands::report::run(&args, output),
         Command::Plot(args) => commands::plot::run(&args, output),
+        Command::Cluster(args) => commands::cluster::run(&args, output),
+        Command::Similar(args) => commands::similar::run(&args, output),
+        Command::Convert(args) => commands::convert::run(&args, output),
         Command::Bench(args) => commands::bench::run(&args, output),
         Command::Generate(args) => commands::generate::run(&args, output),
     }
@@ -57,7 +60,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         Some(Error::UnknownSetting { .. } | Error::Setting { .. } | Error::UnknownLayer { .. }) => {
             2
         }
-        Some(Error::Memory { .. }) => 4,
+        Some(Error::Memory { .. } | Error::LayerMemory { .. }) => 4,
         Some(_) => 3,
         None => match error.downcast_ref::<output::Usage>() {
             Some(_) => 2,

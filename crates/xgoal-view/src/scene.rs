@@ -3,6 +3,7 @@
 use crate::clusters::{Attributes, Cluster, describe};
 use crate::column::Column;
 use crate::project::{Method, Point, Tsne, pca};
+use xgoal::cluster;
 use xgoal::error::Result;
 use xgoal::matrix::Dense;
 use xgoal::model::mean_of_layers;
@@ -10,6 +11,8 @@ use xgoal::similar::{Index, Neighbor};
 
 /// Nodes up to which small panels show all of them; of more, a sample.
 pub const PANEL_NODES: usize = 4000;
+/// Most clusters that are tried where their number is not given, as `xgoal cluster` does.
+const MOST_CLUSTERS: usize = 20;
 /// Nodes whose nearest ones are found between two words of progress.
 const STRIDE: usize = 4096;
 
@@ -186,10 +189,16 @@ impl Layout<'_> {
     }
 }
 
-/// A cluster per node, and how many there are.
+/// A cluster per node, and how many there are: as many as asked for, or by the best silhouette.
 fn assign(points: &Dense, options: &Options) -> Result<(Vec<u32>, usize)> {
-    use xgoal::random::{Purpose, Stream};
-    let k = options.clusters.unwrap_or(8).min(points.rows());
-    let stream = Stream::new(options.seed, Purpose::KMeans);
-    Ok((xgoal::kmeans::KMeans::new(k).fit(points.into(), stream)?.assignments, k))
+    let k = match options.clusters {
+        Some(k) => k,
+        // Fewer points cannot be told into clusters.
+        None if points.rows() < 3 => 1,
+        None => {
+            let candidates = cluster::candidates(points, MOST_CLUSTERS, options.seed)?;
+            cluster::best(&candidates).map_or(1, |best| best.k)
+        }
+    };
+    Ok((cluster::cluster(points, k, options.seed)?.assignments, k))
 }

@@ -20,9 +20,20 @@ pub fn forget_peak() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Memory that a new job can have without pushing others out.
+/// Memory that a new job can have without pushing others out, or what its container still allows.
 pub fn available_bytes() -> Option<u64> {
-    proc_field("/proc/meminfo", "MemAvailable")
+    let machine = proc_field("/proc/meminfo", "MemAvailable")?;
+    Some(container_bytes().map_or(machine, |container| container.min(machine)))
+}
+
+/// What the control group of this process leaves, where it has a limit.
+fn container_bytes() -> Option<u64> {
+    let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let group = groups.lines().find_map(|l| l.strip_prefix("0::"))?;
+    let limit = number(format!("/sys/fs/cgroup{group}/memory.max"))?;
+    let used = number(format!("/sys/fs/cgroup{group}/memory.current"))?;
+    Some(limit.saturating_sub(used))
 }
 
 /// Refuses a job that needs more memory than there is, before it starts.

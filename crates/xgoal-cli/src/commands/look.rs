@@ -1,13 +1,14 @@
 //! What `report` and `plot` share: a run read back, and everything computed that there is to see.
 
-use super::eval;
+use super::{eval, load};
 use crate::args::LookArgs;
 use crate::output::{Output, count};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::{embeddings, model, npy, source::read_source};
+use xgoal::graph::features::FeatureSpace;
+use xgoal::io::{columns, embeddings, manifest, model};
 use xgoal::matrix::Dense;
 use xgoal::run::{config_path, embeddings_path, metrics_path, model_path, warmup_path};
 use xgoal_view::clusters::Attributes;
@@ -36,7 +37,8 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
     let training = Training::read(&metrics_path(run))?;
     let model = model::read(&model_path(run))?;
     let layers: Vec<String> = model.config().layers().iter().map(|l| l.name.clone()).collect();
-    let graph = args.source.as_deref().map(|s| read_source(s, Some(&layers))).transpose()?;
+    let read = |source: &Path| load(source, Some(&layers), model.space(), output);
+    let graph = args.source.as_deref().map(read).transpose()?.map(|(graph, _)| graph);
     let (ids, matrix) = rows(&embeddings_path(run), graph.as_ref())?;
     let (dim, nodes) = (matrix.cols(), matrix.rows());
     let quality = graph.as_ref().and_then(|graph| score(&matrix, graph, args.seed, output));
@@ -51,12 +53,15 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
         let name = if stages.is_empty() { "after training" } else { "after the joint stage" };
         stages.push(Stage { name: name.into(), layers: model.embed(graph)? });
     }
+    let names = graph.as_ref().and_then(|g| g.features()).and_then(FeatureSpace::names);
+    let attributes =
+        graph.as_ref().map(|g| Attributes { values: g.attributes(), names: names.as_deref() });
     let input = Input {
         embeddings: matrix,
         layers: layers.clone(),
         stages,
-        columns: graph.as_ref().map_or_else(Vec::new, columns),
-        attributes: graph.as_ref().map(|g| Attributes { values: g.attributes(), names: None }),
+        columns: columns_of(args, graph.as_ref(), &ids)?,
+        attributes,
     };
     let options = Options {
         method: if args.projection == "pca" { Method::Pca } else { Method::Tsne },
@@ -87,19 +92,12 @@ fn bar(output: &Output) -> ProgressBar {
 /// The embeddings and the ids of their rows, in the order of the graph where there is one.
 fn rows(path: &Path, graph: Option<&MultiplexGraph>) -> xgoal::Result<(Vec<String>, Dense)> {
     if let Some(graph) = graph {
-        let matrix = embeddings::read_for(path, graph)?;
+        let matrix = embeddings::read_for(path, None, graph)?;
         return Ok(((0..graph.nodes()).map(|n| graph.id(n)).collect(), matrix));
     }
-    let matrix = npy::read_f32_matrix(path)?;
-    let ids_path = embeddings::ids_path(path);
-    let text = std::fs::read_to_string(&ids_path).map_err(|e| Error::io(&ids_path, e))?;
-    let ids: Vec<String> = text.lines().map(String::from).collect();
-    if ids.len() != matrix.rows() {
-        let (ids, rows) = (ids.len(), matrix.rows());
-        let file = ids_path.display();
-        return Err(Error::Data(format!("{file}: {ids} ids for {rows} rows of embeddings")));
-    }
-    Ok((ids, matrix))
+    let embeddings = embeddings::read(path, None)?;
+    let ids = (0..embeddings.matrix.rows()).map(|row| embeddings.id(row)).collect();
+    Ok((ids, embeddings.matrix))
 }
 
 /// Scores where the source has what the protocol needs; otherwise says why there are none.
@@ -114,8 +112,21 @@ fn score(matrix: &Dense, graph: &MultiplexGraph, seed: u64, output: &Output) -> 
     }
 }
 
-fn columns(graph: &MultiplexGraph) -> Vec<Column> {
-    let labels = graph.labels();
+/// The classes, and the columns of the table that is given or that the source has its nodes in.
+fn columns_of(
+    args: &LookArgs,
+    graph: Option<&MultiplexGraph>,
+    ids: &[String],
+) -> xgoal::Result<Vec<Column>> {
+    let labels = graph.and_then(MultiplexGraph::labels);
     let class = labels.map(|l| Column::categories("class", l.names.clone(), l.classes.clone()));
-    class.into_iter().collect()
+    let own = args.source.as_deref().map(manifest::node_table).transpose()?.flatten();
+    let table = match (&args.columns, own) {
+        (Some(path), _) => Some((path.clone(), None)),
+        (None, Some((path, id))) => Some((path, Some(id))),
+        (None, None) => None,
+    };
+    let read = table.map(|(path, id)| columns::read(&path, id.as_deref(), ids)).transpose()?;
+    let more = read.into_iter().flatten().map(|c| Column::from_texts(&c.name, c.texts));
+    Ok(class.into_iter().chain(more).collect())
 }

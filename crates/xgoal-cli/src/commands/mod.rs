@@ -1,6 +1,8 @@
 //! One file per command.
 
 pub mod bench;
+pub mod cluster;
+pub mod convert;
 pub mod demo;
 pub mod embed;
 pub mod eval;
@@ -9,10 +11,16 @@ pub mod info;
 mod look;
 pub mod plot;
 pub mod report;
+pub mod similar;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
-use crate::output::Usage;
+use crate::output::{Output, Usage};
+use std::path::Path;
+use xgoal::graph::MultiplexGraph;
+use xgoal::graph::features::FeatureSpace;
+use xgoal::io::manifest::{ReadOptions, Report};
+use xgoal::machine;
 use xgoal::settings::{Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.
@@ -52,4 +60,20 @@ pub fn resolved(args: &Tuning) -> anyhow::Result<Settings> {
         settings.set("method", method)?;
     }
     Ok(settings)
+}
+
+/// Reads a source, into the columns of a trained model where they are given, and says what is to be said about it.
+pub fn load(
+    source: &Path,
+    layers: Option<&[String]>,
+    features: Option<&FeatureSpace>,
+    output: &Output,
+) -> xgoal::Result<(MultiplexGraph, Option<Report>)> {
+    let options =
+        ReadOptions { layers, features, memory: machine::available_bytes(), inspect: false };
+    let (graph, report) = xgoal::io::source::load(source, &options)?;
+    for remark in report.iter().flat_map(|r| r.remarks()) {
+        output.say(remark);
+    }
+    Ok((graph, report))
 }

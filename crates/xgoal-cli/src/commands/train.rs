@@ -1,4 +1,4 @@
-use super::resolved;
+use super::{load, resolved};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::source::read_source;
+use xgoal::io::embeddings::Format;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
@@ -35,8 +35,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         Some(saved) => saved.settings.clone(),
         None => resolved(&args.tuning)?,
     };
-    let graph = read_source(&args.source, settings.layers.as_deref())?;
-    xgoal::io::embeddings::check_ids(&graph)?;
+    let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let config = settings.validate(&graph.layer_names())?;
     check_memory(&graph, &config)?;
     output.say(format!(
@@ -57,6 +56,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
         }
     };
+    run = run.with_format(args.format.unwrap_or(Format::Npy));
     let learned = learn(trainer, &graph, Some(&mut run), output)?;
     let report = Report {
         run: args.out.display().to_string(),
@@ -137,7 +137,8 @@ pub fn learn(
     let mut engine = trainer.into_engine();
     let embeddings = mean_of_layers(&engine.embed());
     if let Some(run) = run {
-        run.finish(&Model::new(config, engine.weights())?, &embeddings, graph, interrupted)?;
+        let model = Model::new(config, engine.weights())?.with_space(graph.features().cloned())?;
+        run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })
 }

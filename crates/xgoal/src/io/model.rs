@@ -2,7 +2,8 @@
 //!
 //! A model file holds, for layer `v` from 0, the tensors `layers.v.weight` (attributes x dim),
 //! `layers.v.self_weight` (the same shape, absent for a plain GCN) and `layers.v.bias` (dim), all f32;
-//! and in its metadata `format` = `xgoal`, `version` = `1` and `config`, the resolved settings as TOML.
+//! and in its metadata `format` = `xgoal`, `version` = `1`, `config`, the resolved settings as TOML, and where the source
+//! named its attributes `features`, what each column is, as JSON.
 
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
 use super::torch::{self, Tensor};
@@ -29,11 +30,15 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
 }
 
 fn content(model: &Model) -> (Tensors, HashMap<String, String>) {
-    let metadata = HashMap::from([
+    let mut metadata = HashMap::from([
         ("format".to_string(), "xgoal".to_string()),
         ("version".to_string(), VERSION.to_string()),
         ("config".to_string(), model.config().to_toml()),
     ]);
+    if let Some(space) = model.space() {
+        let text = serde_json::to_string(space).expect("plain numbers and strings");
+        metadata.insert("features".to_string(), text);
+    }
     let mut tensors = Tensors::default();
     for (v, weights) in model.weights().iter().enumerate() {
         tensors.push_weights(&format!("layers.{v}"), weights);
@@ -56,7 +61,13 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let weights = (0..layers.len())
         .map(|v| file.weights(&format!("layers.{v}"), settings.encoder))
         .collect::<Result<Vec<_>>>()?;
-    Model::new(settings.validate(&layers)?, weights)
+    let space = match file.optional_entry("features") {
+        None => None,
+        Some(text) => Some(serde_json::from_str(text).map_err(|e| {
+            wrong(format!("`features` in the file's metadata cannot be read: {e}"))
+        })?),
+    };
+    Model::new(settings.validate(&layers)?, weights)?.with_space(space)
 }
 
 /// Reads one of the authors' PyTorch checkpoints.
@@ -135,6 +146,7 @@ fn transpose(tensor: &Tensor) -> std::result::Result<Dense, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::features::{FeatureBlock, FeatureColumns, FeatureSpace, Scale, Term};
     use crate::model::initial_weights;
 
     fn model(encoder: &str) -> Model {
@@ -144,7 +156,20 @@ mod tests {
         settings.set("clusters", "4,5").unwrap();
         let config = settings.validate(&["a".into(), "b \"quoted\"".into()]).unwrap();
         let weights = initial_weights(&config, 5);
-        Model::new(config, weights).unwrap()
+        let terms = ["a", "b \"c\""].map(|t| Term { term: t.into(), weight: 0.1 + 0.2 });
+        let scale = Scale { column: "year".into(), mean: 2001.1, deviation: 1.0 / 3.0 };
+        let blocks = vec![
+            FeatureBlock {
+                name: "words".into(),
+                columns: FeatureColumns::Text { terms: terms.to_vec() },
+            },
+            FeatureBlock {
+                name: "numbers".into(),
+                columns: FeatureColumns::Numeric { scales: vec![scale.clone(), scale] },
+            },
+            FeatureBlock { name: "x".into(), columns: FeatureColumns::Numbered { count: 1 } },
+        ];
+        Model::new(config, weights).unwrap().with_space(Some(FeatureSpace { blocks })).unwrap()
     }
 
     #[test]

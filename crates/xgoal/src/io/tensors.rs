@@ -103,12 +103,14 @@ impl<'a> TensorFile<'a> {
         Ok(Self { tensors: SafeTensors::deserialize(bytes).map_err(damaged)?, metadata })
     }
 
+    /// An entry of the metadata that may be absent.
+    pub fn optional_entry(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key).map(String::as_str)
+    }
+
     /// An entry of the metadata.
     pub fn entry(&self, key: &str) -> Result<&str> {
-        self.metadata
-            .get(key)
-            .map(String::as_str)
-            .ok_or_else(|| wrong(format!("no `{key}` in the file's metadata")))
+        self.optional_entry(key).ok_or_else(|| wrong(format!("no `{key}` in the file's metadata")))
     }
 
     fn tensor(&self, name: &str, dtype: Dtype) -> Result<TensorView<'_>> {
