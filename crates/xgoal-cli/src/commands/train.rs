@@ -120,7 +120,8 @@ pub fn learn(
             if let Some(run) = &run
                 && stage.name == Stage::Warmup.as_str()
             {
-                run.keep_warmup(&Model::new(config.clone(), trainer.weights())?)?;
+                let model = Model::new(config.clone(), trainer.weights())?;
+                run.keep_warmup(&model.with_space(graph.features().cloned())?)?;
             }
             told = finished;
         }

@@ -150,11 +150,20 @@ impl Chart {
             SIZE,
             Anchor::End,
             Paint::Muted,
-            match self.reclusterings.is_empty() {
-                true => "epoch",
-                false => "epoch; marks: re-clustering",
-            },
+            self.caption(),
         );
+    }
+
+    /// Says what the marks are, and how far apart where that is always the same.
+    fn caption(&self) -> String {
+        let steps: Vec<usize> = self.reclusterings.windows(2).map(|w| w[1] - w[0]).collect();
+        match (self.reclusterings.is_empty(), steps.first()) {
+            (true, _) => "epoch".into(),
+            (false, Some(step)) if steps.iter().all(|s| s == step) => {
+                format!("epoch; marks: re-clustering, every {step}")
+            }
+            _ => "epoch; marks: re-clustering".into(),
+        }
     }
 
     fn draw_stages(&self, picture: &mut Picture, epochs: usize, x: &dyn Fn(f64) -> f64) {

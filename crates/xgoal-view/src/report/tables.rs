@@ -78,17 +78,15 @@ pub fn quality(quality: &Quality) -> String {
     let mut out = format!(
         "<p class=\"note\">By the paper's protocol, on the source's labels and splits. No label was used to \
          train.</p>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Score</th><th scope=\"col\" \
-         class=\"number\">This run</th>{heading}</tr></thead>\n<tbody>\n"
+         class=\"number\">This run</th><th scope=\"col\" class=\"number\">&plusmn;</th>{heading}</tr></thead>\n<tbody>\n"
     );
     for row in &quality.rows {
-        let std = row
-            .std
-            .map_or_else(String::new, |s| format!(" <span class=\"more\">&plusmn; {s:.3}</span>"));
+        let std = row.std.map_or_else(String::new, |s| format!("{s:.3}"));
         let published = row.paper.map_or_else(String::new, |p| format!("{p:.3}"));
         let published =
             paper.map_or_else(String::new, |_| format!("<td class=\"number\">{published}</td>"));
         out += &format!(
-            "<tr><th scope=\"row\">{}</th><td class=\"number\">{:.3}{std}</td>{published}</tr>\n",
+            "<tr><th scope=\"row\">{}</th><td class=\"number\">{:.3}</td><td class=\"number more\">{std}</td>{published}</tr>\n",
             escape(&row.name),
             row.mean
         );

@@ -3,7 +3,8 @@
 //! Each format has its reader ([`mat`], [`pickle`], [`npz`], [`npy`], [`torch`]); all give named
 //! arrays ([`arrays`], built under a memory budget by [`build`]), of which [`source`] makes a graph.
 //! [`manifest`] reads a folder of the user's own files, [`convert`] and [`generate`] write one.
-//! [`embeddings`] come in the formats of what reads them, [`answers`] as tables.
+//! [`embeddings`] come in the formats of what reads them, [`answers`] as tables; [`columns`] reads
+//! what a table says about nodes.
 //! Everything written goes through [`atomic`].
 
 pub mod answers;
