@@ -34,8 +34,8 @@ class Browser:
         self.base = f"{address}/session/{session}"
 
     def call(self, path, body=None, method=None):
-        data = None if method == "GET" else json.dumps(body or {}).encode()
-        request = urllib.request.Request(f"{self.base}/{path}", data, {"Content-Type": "application/json"})
+        data = None if method else json.dumps(body or {}).encode()
+        request = urllib.request.Request(f"{self.base}/{path}".rstrip("/"), data, {"Content-Type": "application/json"})
         request.method = method or "POST"
         try:
             with LOCAL.open(request, timeout=120) as answer:
@@ -118,11 +118,14 @@ class Browser:
 @contextlib.contextmanager
 def browser():
     """A fresh browser, closed with everything it wrote when it is no longer needed."""
-    with tempfile.TemporaryDirectory() as folder:
+    # The browser may still be writing its profile when the folder goes.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with open(f"{folder}/log", "w+") as log:
             driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=log, stderr=log)
             try:
-                yield connect(f"{folder}/log", folder)
+                page = connect(f"{folder}/log", folder)
+                yield page
+                page.call("", method="DELETE")
             finally:
                 driver.terminate()
                 driver.wait(30)

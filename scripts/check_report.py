@@ -56,7 +56,7 @@ class Maker:
         pairs = [f"{field(ids[i])},{field(ids[(i * 7 + d) % len(ids)])}" for i in range(len(ids)) for d in (1, 2, 5)]
         (source / "edges.csv").write_text("source,target\n" + "\n".join(pairs) + "\n")
         (source / "graph.toml").write_text(
-            '[nodes]\nfile = "nodes.csv"\nid = "id"\n\n[[layers]]\nname = "</script><b>"\nfile = "edges.csv"\n'
+            '[nodes]\nfile = "nodes.csv"\nid = "id"\n\n[[layers]]\nname = "</script><b>"\nedges = "edges.csv"\n'
             'source = "source"\ntarget = "target"\n\n[[features]]\ncategorical = ["kind"]\n\n[labels]\ncolumn = "kind"\n'
         )
         self.train(source, run, 8)
@@ -120,7 +120,7 @@ def neighbours(page, make, run, node):
     shown = page.run(
         "return [...document.querySelectorAll('#nearest button')].map(b => [Number(b.dataset.node), b.querySelector('.count').textContent])"
     )
-    ids = (run / "ids.txt").read_text().splitlines() if (run / "ids.txt").exists() else json.loads((run / "ids.json").read_text())
+    ids = (run / "ids.txt").read_text().split("\n")[:-1] if (run / "ids.txt").exists() else json.loads((run / "ids.json").read_text())
     answer = make.call("similar", run, "--exact", "--", ids[node])
     expected = [[ids.index(n["id"]), f"{n['cosine']:.4f}"] for n in answer["neighbors"]]
     close = all(a[0] == b[0] and abs(float(a[1]) - float(b[1])) < 2e-4 for a, b in zip(shown, expected))

@@ -49,6 +49,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Draw a run's map, layers and curves as SVG and PNG files
     Plot(PlotArgs),
+    /// Train once for every combination of settings, and compare
+    Sweep(SweepArgs),
     /// Time epochs on this machine, by phase, and measure memory
     Bench(BenchArgs),
     /// Write a planted graph of any size, as a source
@@ -118,6 +120,9 @@ pub struct TrainArgs {
     /// How embeddings are written into RUN [default: npy]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub format: Option<Format>,
+    /// Also write event files for TensorBoard, into RUN/tensorboard
+    #[arg(long)]
+    pub tensorboard: bool,
     /// Go on with an interrupted run in RUN; takes its settings
     #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
     pub resume: bool,
@@ -283,6 +288,20 @@ pub struct PlotArgs {
     /// The column that gives colours [default: class where known, else cluster]
     #[arg(long, value_name = "COLUMN")]
     pub color: Option<String>,
+}
+
+/// `xgoal sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder for the runs, the table and the figure; runs that are there are not made again
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Several values of a setting are tried one after another: --set clusters=3,4,5. A value per layer
+    /// stands in brackets: --set clusters=[30,5],[10,5]
+    #[command(flatten)]
+    pub tuning: Tuning,
 }
 
 /// `xgoal bench`

@@ -43,6 +43,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
         Command::Train(args) => commands::train::run(&args, output),
         Command::Embed(args) => commands::embed::run(&args, output),
         Command::Eval(args) => commands::eval::run(&args, output),
+        Command::Sweep(args) => commands::sweep::run(&args, output),
         Command::Report(args) => commands::report::run(&args, output),
         Command::Plot(args) => commands::plot::run(&args, output),
         Command::Cluster(args) => commands::cluster::run(&args, output),

@@ -7,6 +7,7 @@
 //! | `state.safetensors` | while training is not over: what going on needs |
 //! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids; or another [`Format`] |
 //! | `model.safetensors` | the weights, with the settings in the metadata |
+//! | `tensorboard` | a folder of event files, where they were asked for |
 //! | `warmup.safetensors` | the same as the warm-up left it, where there was one |
 
 use crate::engine::Engine;
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::io::embeddings::Format;
 use crate::io::state::{self, SavedState};
+use crate::io::tensorboard::EventFile;
 use crate::io::{atomic, embeddings, model};
 use crate::matrix::Dense;
 use crate::model::Model;
@@ -29,6 +31,7 @@ pub struct Run {
     folder: PathBuf,
     metrics: File,
     format: Format,
+    events: Option<EventFile>,
 }
 
 /// Where a run keeps its model.
@@ -95,7 +98,7 @@ impl Run {
         let metrics = metrics_path(folder);
         let file = File::create(&metrics).map_err(|e| Error::io(&metrics, e))?;
         atomic::write(&config_path, |w| w.write_all(config.to_toml().as_bytes()))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy })
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy, events: None })
     }
 
     /// The state an interrupted run left.
@@ -126,7 +129,7 @@ impl Run {
         let kept: String = text.split_inclusive('\n').take(epochs as usize).collect();
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy })
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy, events: None })
     }
 
     /// Writes the embeddings in this format.
@@ -136,12 +139,29 @@ impl Run {
         self
     }
 
+    /// Writes every epoch from the given one on for TensorBoard too, into the folder `tensorboard`.
+    pub fn with_tensorboard(mut self, layers: &[String], epoch: u64) -> Result<Self> {
+        self.events = Some(EventFile::create(&self.folder.join("tensorboard"), layers, epoch)?);
+        Ok(self)
+    }
+
     /// Appends one epoch to the metrics.
     pub fn record(&mut self, record: &EpochRecord) -> Result<()> {
         let line = serde_json::to_string(record).expect("plain numbers and strings") + "\n";
         // In one piece, so that a reader following the file sees whole lines.
         let written = self.metrics.write_all(line.as_bytes());
-        written.map_err(|e| Error::io(&metrics_path(&self.folder), e))
+        written.map_err(|e| Error::io(&metrics_path(&self.folder), e))?;
+        self.events.as_mut().map_or(Ok(()), |events| events.record(record))
+    }
+
+    /// Whether a folder holds a run that went to its end.
+    pub fn is_finished(folder: &Path) -> bool {
+        model_path(folder).exists() && !state_path(folder).exists()
+    }
+
+    /// Whether a folder holds a run that can go on.
+    pub fn is_resumable(folder: &Path) -> bool {
+        state_path(folder).exists()
     }
 
     /// Saves where training stands.

@@ -7,6 +7,7 @@ pub mod palette;
 pub mod picture;
 mod png;
 pub mod svg;
+pub mod sweep;
 
 pub use png::png;
 pub use svg::svg;

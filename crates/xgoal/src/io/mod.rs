@@ -5,6 +5,7 @@
 //! [`manifest`] reads a folder of the user's own files, [`convert`] and [`generate`] write one.
 //! [`embeddings`] come in the formats of what reads them, [`answers`] as tables; [`columns`] reads
 //! what a table says about nodes.
+//! [`tensorboard`] follows a training.
 //! Everything written goes through [`atomic`].
 
 pub mod answers;
@@ -27,5 +28,6 @@ pub mod pickle;
 pub mod source;
 pub mod state;
 mod table;
+pub mod tensorboard;
 mod tensors;
 pub mod torch;
