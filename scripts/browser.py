@@ -69,8 +69,10 @@ class Browser:
         )
 
     def scheme(self, name):
-        feature = {"name": "prefers-color-scheme", "value": name}
-        self.devtools("Emulation.setEmulatedMedia", media="", features=[feature])
+        # Nothing glides: what is to be clicked is where it is.
+        wanted = {"prefers-color-scheme": name, "prefers-reduced-motion": "reduce"}
+        features = [{"name": key, "value": value} for key, value in wanted.items()]
+        self.devtools("Emulation.setEmulatedMedia", media="", features=features)
 
     def find(self, selector):
         return self.call("element", {"using": "css selector", "value": selector})[ELEMENT]

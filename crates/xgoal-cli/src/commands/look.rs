@@ -8,7 +8,8 @@ use std::path::Path;
 use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
-use xgoal::io::{columns, embeddings, manifest, model};
+use xgoal::io::columns::{self, NodeColumn};
+use xgoal::io::{embeddings, manifest, model};
 use xgoal::matrix::Dense;
 use xgoal::run::{config_path, embeddings_path, metrics_path, model_path, warmup_path};
 use xgoal_view::clusters::Attributes;
@@ -127,6 +128,13 @@ fn columns_of(
         (None, None) => None,
     };
     let read = table.map(|(path, id)| columns::read(&path, id.as_deref(), ids)).transpose()?;
-    let more = read.into_iter().flatten().map(|c| Column::from_texts(&c.name, c.texts));
+    // The column that the classes were read from would be there twice.
+    let known =
+        |node: usize| labels.and_then(|l| l.classes[node].map(|c| l.names[c as usize].as_str()));
+    let is_class = |c: &NodeColumn| {
+        labels.is_some() && c.texts.iter().enumerate().all(|(n, t)| t == known(n).unwrap_or(""))
+    };
+    let more = read.into_iter().flatten().filter(|c| !is_class(c));
+    let more = more.map(|c| Column::from_texts(&c.name, c.texts));
     Ok(class.into_iter().chain(more).collect())
 }
