@@ -50,7 +50,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         .collect::<Result<_, _>>()?;
     let (graph, _) = load(&args.source, all[0].layers.as_deref(), None, output)?;
     let configs: Vec<Config> =
-        all.iter().map(|s| s.validate(&graph.layer_names())).collect::<Result<_, _>>()?;
+        all.into_iter().map(|s| s.validate(&graph.layer_names())).collect::<Result<_, _>>()?;
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e))?;
 
