@@ -54,8 +54,7 @@ def main():
         page, plots = pathlib.Path(folder) / "report.html", pathlib.Path(folder) / "plots"
         call("report", run, args.source, "--title", "X-GOAL on ACM", "--clusters", 6, "--out", page)
         call("plot", run, args.source, "--out", plots)
-        for name in ("layers.png", "curves.png", "map.png"):
-            shutil.copy(plots / name, IMAGES / name)
+        shutil.copy(plots / "curves.png", IMAGES / "curves.png")
         shutil.copy(plots / "layers.svg", IMAGES / "acm.svg")
         with browser() as opened:
             report(opened, page)

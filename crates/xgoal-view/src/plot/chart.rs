@@ -85,6 +85,18 @@ pub fn charts(training: &Training, layers: &[String]) -> Vec<Chart> {
         .collect()
 }
 
+/// The top of the scale: the greatest value, or where a few stand far above all others, the greatest of
+/// those others, and whether that cuts any.
+fn top(mut values: Vec<f64>) -> (f64, bool) {
+    values.sort_by(f64::total_cmp);
+    let Some(greatest) = values.last().copied() else { return (f64::NEG_INFINITY, false) };
+    let most = values[(values.len() - 1) * 98 / 100];
+    if values.len() >= 100 && greatest > 4.0 * most && most > 0.0 {
+        return (1.5 * most, true);
+    }
+    (greatest, false)
+}
+
 fn stage_name(name: &str) -> &str {
     if name == "warmup" { "warm-up" } else { name }
 }
@@ -93,22 +105,18 @@ impl Chart {
     /// Draws it.
     pub fn picture(&self) -> Picture {
         let mut picture = Picture::new(WIDTH, HEIGHT, format!("{} by epoch", self.title));
-        picture.text(
-            [12.0, 18.0],
-            13.0,
-            Anchor::Start,
-            Paint::Ink,
-            fitted(&self.title, 13.0, WIDTH - 24.0),
-        );
         let epochs = self.lines.iter().map(|l| l.values.len()).max().unwrap_or(0);
         let values = || self.lines.iter().flat_map(|l| l.values.iter().flatten().copied());
         let low = values().fold(f64::INFINITY, f64::min);
-        let high = values().fold(f64::NEG_INFINITY, f64::max);
+        let (high, cut) = top(values().collect());
+        let title = if cut { format!("{}; outliers cut", self.title) } else { self.title.clone() };
+        let title = fitted(&title, 13.0, WIDTH - 24.0);
+        picture.text([12.0, 18.0], 13.0, Anchor::Start, Paint::Ink, title);
         let ticks = ticks(low, high, 5);
         let (low, high) = (ticks[0].min(low), ticks[ticks.len() - 1].max(high));
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
         let x = |epoch: f64| LEFT + (right - LEFT) * epoch / (epochs.max(2) - 1) as f64;
-        let y = |value: f64| bottom - (bottom - TOP) * (value - low) / (high - low);
+        let y = |value: f64| bottom - (bottom - TOP) * (value.min(high) - low) / (high - low);
 
         for tick in &ticks {
             picture.line([LEFT, y(*tick)], [right, y(*tick)], Paint::Grid, false);
@@ -130,14 +138,18 @@ impl Chart {
         let bottom = HEIGHT - BOTTOM;
         picture.line([LEFT, bottom], [WIDTH - RIGHT, bottom], Paint::Muted, false);
         if !self.reclusterings.is_empty() {
-            let mark = |e: &usize| vec![[x(*e as f64), bottom], [x(*e as f64), bottom - 4.0]];
-            let pieces = self.reclusterings.iter().map(mark).collect();
-            picture.shapes.push(Shape::Lines {
-                pieces,
-                stroke: Paint::Muted,
-                width: 0.5,
-                dashed: false,
-            });
+            let (first, last) =
+                (self.reclusterings[0], self.reclusterings[self.reclusterings.len() - 1]);
+            let (from, to) = (x(first as f64), x(last as f64));
+            // Marks that would run into each other are a band.
+            if (to - from) / (self.reclusterings.len() as f64) < 3.0 {
+                picture.rect([from, bottom - 3.0, (to - from).max(1.0), 3.0], Paint::Muted);
+            } else {
+                let mark = |e: &usize| vec![[x(*e as f64), bottom], [x(*e as f64), bottom - 4.0]];
+                let pieces = self.reclusterings.iter().map(mark).collect();
+                let stroke = Paint::Muted;
+                picture.shapes.push(Shape::Lines { pieces, stroke, width: 0.7, dashed: false });
+            }
         }
         let last = epochs.saturating_sub(1) as f64;
         let labels = ticks(0.0, last.max(1.0), 6);
@@ -173,14 +185,13 @@ impl Chart {
             if i > 0 {
                 picture.line([from, TOP - 8.0], [from, HEIGHT - BOTTOM], Paint::Muted, true);
             }
-            if self.stages.len() > 1 && font::width(name, SIZE) + 6.0 <= to - from {
-                picture.text(
-                    [from + 3.0, TOP - 4.0],
-                    SIZE,
-                    Anchor::Start,
-                    Paint::Muted,
-                    name.clone(),
-                );
+            let width = font::width(name, SIZE) + 6.0;
+            let at = TOP - 8.0;
+            if self.stages.len() > 1 && width <= to - from {
+                picture.text([from + 3.0, at], SIZE, Anchor::Start, Paint::Muted, name.clone());
+            } else if i == 0 && self.stages.len() > 1 && width <= to {
+                // The first one may reach over the scale.
+                picture.text([to - 3.0, at], SIZE, Anchor::End, Paint::Muted, name.clone());
             }
         }
     }
@@ -275,6 +286,15 @@ mod tests {
         assert!(ticks(f64::INFINITY, f64::NEG_INFINITY, 5).len() > 2);
         assert_eq!(label(0.70000001, 0.02), "0.70");
         assert_eq!(label(-0.0, 0.1), "0.0");
+    }
+
+    #[test]
+    fn a_few_outliers_do_not_flatten_the_rest() {
+        let mut values: Vec<f64> = (0..500).map(|i| 50.0 + f64::from(i % 10)).collect();
+        assert_eq!(top(values.clone()), (59.0, false));
+        values[7] = 9000.0;
+        assert_eq!(top(values), (88.5, true));
+        assert_eq!(top(vec![1.0, 100.0]), (100.0, false));
     }
 
     #[test]

@@ -211,11 +211,10 @@ mod tests {
         tree.repulsion(&points, 0.5, &mut fast);
         let sum = |p: &[Push]| p.iter().map(|p| f64::from(p.z)).sum::<f64>();
         assert!((sum(&all) / sum(&fast) - 1.0).abs() < 0.01, "{} {}", sum(&all), sum(&fast));
-        let size = |f: Point| f[0].hypot(f[1]);
-        let mean = all.iter().map(|p| size(p.force)).sum::<f32>() / all.len() as f32;
-        for (a, b) in all.iter().zip(&fast) {
-            let off = size([a.force[0] - b.force[0], a.force[1] - b.force[1]]);
-            assert!(off < 0.05 * mean, "{a:?} {b:?}");
-        }
+        let square = |f: Point| f64::from(f[0]).powi(2) + f64::from(f[1]).powi(2);
+        let pairs = || all.iter().zip(&fast).map(|(a, b)| (a.force, b.force));
+        let off: f64 = pairs().map(|(a, b)| square([a[0] - b[0], a[1] - b[1]])).sum();
+        let whole: f64 = pairs().map(|(a, _)| square(a)).sum();
+        assert!((off / whole).sqrt() < 0.05, "{}", (off / whole).sqrt());
     }
 }
