@@ -3,6 +3,9 @@
 use super::font;
 use super::picture::{Anchor, Paint, Picture, Shape};
 use super::svg::on_white;
+use flate2::write::ZlibEncoder;
+use flate2::{Compression, Crc};
+use std::io::Write;
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint as Ink, Path, PathBuilder, Pixmap, Rect, Stroke,
     StrokeDash, Transform,
@@ -24,7 +27,33 @@ pub fn png(picture: &Picture) -> Result<Vec<u8>> {
     let mut sheet = Pixmap::new(size(picture.width), size(picture.height)).ok_or_else(too_large)?;
     sheet.fill(Color::WHITE);
     picture.shapes.iter().for_each(|shape| draw(&mut sheet, shape));
-    sheet.encode_png().map_err(|e| Error::Data(format!("writing a PNG: {e}")))
+    encode(&sheet).map_err(|e| Error::Data(format!("writing a PNG: {e}")))
+}
+
+/// The file: a signature, then chunks with their length, name and checksum. A sheet is opaque, so colours
+/// are written without how much they cover.
+fn encode(sheet: &Pixmap) -> std::io::Result<Vec<u8>> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    for row in sheet.data().chunks_exact(4 * sheet.width() as usize) {
+        // No filter: most of a picture is one colour.
+        packed.write_all(&[0])?;
+        let colours: Vec<u8> = row.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+        packed.write_all(&colours)?;
+    }
+    let mut header = [sheet.width().to_be_bytes(), sheet.height().to_be_bytes()].concat();
+    // Eight bits of red, green and blue, row after row.
+    header.extend([8, 2, 0, 0, 0]);
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (name, content) in [(b"IHDR", header), (b"IDAT", packed.finish()?), (b"IEND", Vec::new())] {
+        let mut checksum = Crc::new();
+        checksum.update(name);
+        checksum.update(&content);
+        file.extend((content.len() as u32).to_be_bytes());
+        file.extend(name);
+        file.extend(content);
+        file.extend(checksum.sum().to_be_bytes());
+    }
+    Ok(file)
 }
 
 fn ink(paint: Paint, opacity: f64) -> Ink<'static> {
