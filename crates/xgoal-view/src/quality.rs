@@ -8,15 +8,40 @@ use xgoal::graph::MultiplexGraph;
 struct Published {
     name: &'static str,
     nodes: usize,
+    attributes: usize,
     classes: usize,
     scores: [f64; 4],
 }
 
 const PAPER: [Published; 4] = [
-    Published { name: "ACM", nodes: 3025, classes: 3, scores: [0.922, 0.921, 0.773, 0.924] },
-    Published { name: "IMDB", nodes: 3550, classes: 3, scores: [0.661, 0.663, 0.221, 0.613] },
-    Published { name: "DBLP", nodes: 7907, classes: 4, scores: [0.830, 0.819, 0.615, 0.809] },
-    Published { name: "Amazon", nodes: 7621, classes: 4, scores: [0.858, 0.857, 0.556, 0.907] },
+    Published {
+        name: "ACM",
+        nodes: 3025,
+        attributes: 1870,
+        classes: 3,
+        scores: [0.922, 0.921, 0.773, 0.924],
+    },
+    Published {
+        name: "IMDB",
+        nodes: 3550,
+        attributes: 1007,
+        classes: 3,
+        scores: [0.661, 0.663, 0.221, 0.613],
+    },
+    Published {
+        name: "DBLP",
+        nodes: 7907,
+        attributes: 2000,
+        classes: 4,
+        scores: [0.830, 0.819, 0.615, 0.809],
+    },
+    Published {
+        name: "Amazon",
+        nodes: 7621,
+        attributes: 2000,
+        classes: 4,
+        scores: [0.858, 0.857, 0.556, 0.907],
+    },
 ];
 
 /// Scores to be shown.
@@ -42,10 +67,11 @@ pub struct Row {
 }
 
 impl Quality {
-    /// Puts scores beside the paper's, where the graph has the nodes and classes of one of its own.
+    /// Puts scores beside the paper's, where the graph has the size of one of its own data sets.
     pub fn new(report: &Report, graph: &MultiplexGraph) -> Self {
         let classes = graph.labels().map_or(0, |l| l.names.len());
-        let published = PAPER.iter().find(|p| p.nodes == graph.nodes() && p.classes == classes);
+        let size = (graph.nodes(), graph.attributes().cols(), classes);
+        let published = PAPER.iter().find(|p| (p.nodes, p.attributes, p.classes) == size);
         let paper = |at: usize| published.map(|p| p.scores[at]);
         let row = |name: &str, mean: f64, std: Option<f64>, paper: Option<f64>| Row {
             name: name.into(),

@@ -173,5 +173,6 @@ fn text(report: &Report, args: &TrainArgs) -> String {
         lines.push(format!("{run}: {epochs} epochs in {:.1} s{memory}", report.seconds));
     }
     lines.push(format!("  score: xgoal eval {run} {}", args.source.display()));
+    lines.push(format!("  look:  xgoal report {run} {}", args.source.display()));
     lines.join("\n")
 }

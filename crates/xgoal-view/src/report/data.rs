@@ -127,7 +127,8 @@ impl Data {
         let name = column.name.clone();
         match &column.values {
             Values::Categories { names, codes } => {
-                let code = |c: &Option<u32>| c.map_or(NONE, |c| c as u16);
+                // More categories than there are colours by far: the last ones are none.
+                let code = |c: &Option<u32>| c.map_or(NONE, |c| c.min(u32::from(NONE)) as u16);
                 let bytes: Vec<u8> = codes.iter().flat_map(|c| code(c).to_le_bytes()).collect();
                 Shown::Category { name, names: names.clone(), data: self.blob(&bytes) }
             }
