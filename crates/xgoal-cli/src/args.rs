@@ -117,7 +117,7 @@ pub struct TrainArgs {
     pub out: PathBuf,
     #[command(flatten)]
     pub tuning: Tuning,
-    /// How embeddings are written into RUN [default: npy]
+    /// How embeddings are written into RUN [default: npy; with --resume, as before]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub format: Option<Format>,
     /// Also write event files for TensorBoard, into RUN/tensorboard

@@ -129,10 +129,11 @@ impl Run {
         let kept: String = text.split_inclusive('\n').take(epochs as usize).collect();
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy, events: None })
+        let format = Format::of(&embeddings_path(folder)).unwrap_or(Format::Npy);
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format, events: None })
     }
 
-    /// Writes the embeddings in this format.
+    /// Writes the embeddings in this format: else `.npy`, or as before in a run that goes on.
     #[must_use]
     pub fn with_format(mut self, format: Format) -> Self {
         self.format = format;

@@ -11,7 +11,7 @@ use xgoal::run::embeddings_of;
 use xgoal::similar::{Cells, Index, Neighbor};
 
 /// Multiply-and-adds from which on an exact search is slow: some ten seconds on two cores.
-const SLOW: f64 = 1e12;
+const SLOW: f64 = 5e11;
 
 /// Nodes with their neighbors, and how they were found.
 #[derive(Serialize)]

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::embeddings::Format;
 use xgoal::io::state::SavedState;
 use xgoal::machine;
 use xgoal::matrix::Dense;
@@ -49,7 +48,9 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     ));
 
     let (trainer, mut run) = start(&args.out, &graph, &config, saved, output)?;
-    run = run.with_format(args.format.unwrap_or(Format::Npy));
+    if let Some(format) = args.format {
+        run = run.with_format(format);
+    }
     if args.tensorboard {
         let epochs: u32 = trainer.progress().stages.iter().map(|s| s.epochs).sum();
         run = run.with_tensorboard(&graph.layer_names(), u64::from(epochs))?;

@@ -34,8 +34,8 @@ fn nodes_go_into_clusters_and_a_table() {
 fn their_number_is_chosen_where_it_is_not_given() {
     let sandbox = Sandbox::empty();
     // Three tight groups.
-    let rows: String =
-        (0..60).map(|n| format!("n{n},{},{}\n", (n % 3) * 10 + n % 2, (n % 3 % 2) * 9)).collect();
+    let point = |n: u32| (n % 3 * 10 + n * 7 % 11 % 5, n % 3 % 2 * 9 + n * 5 % 13 % 4);
+    let rows: String = (0..60).map(|n| format!("n{n},{},{}\n", point(n).0, point(n).1)).collect();
     sandbox.write("z.csv", format!("id,e0,e1\n{rows}"));
     let found = sandbox.xgoal(&["cluster", "z.csv", "--most", "6", "--json"]).done().json();
     assert_eq!(found["k"], 3);

@@ -71,7 +71,7 @@ fn embeddings_of_other_nodes_are_refused() {
     sandbox.write("z.ids.txt", ids.concat());
     assert_says(&eval(), &["z.ids.txt", "60 ids", "59 rows"]);
     sandbox.write("z.ids.txt", ids[..59].concat());
-    assert_says(&eval(), &["z.ids.txt", "no row for the node", &small_graph().id(59)]);
+    assert_says(&eval(), &["z.npy", "no row for the node", &small_graph().id(59)]);
 }
 
 #[test]

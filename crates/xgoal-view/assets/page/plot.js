@@ -48,7 +48,8 @@ class Plot {
     }
     this.image = new ImageData(this.base.width + 2 * EDGE, this.base.height + 2 * EDGE);
     this.pixels = new Uint32Array(this.image.data.buffer);
-    this.redraw();
+    // At once where it can be: a page that is printed has no next frame.
+    if (state.colours) this.draw();
   }
 
   redraw() {

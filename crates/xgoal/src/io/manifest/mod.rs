@@ -112,10 +112,14 @@ fn graph(
         }
         None => NodeSet::default(),
     };
-    let reading = Reading { folder, memory: options.memory };
+    let mut reading = Reading { folder, memory: options.memory };
     let mut matrices = Vec::with_capacity(wanted.len());
     for layer in wanted {
-        matrices.push(layers::read(&reading, layer, &nodes, &mut report)?);
+        let matrix = layers::read(&reading, layer, &nodes, &mut report)?;
+        // What one layer takes is no longer there for the next.
+        let taken = (8 * (matrix.nnz() + matrix.rows())) as u64;
+        reading.memory = reading.memory.map(|free| free.saturating_sub(taken));
+        matrices.push(matrix);
     }
     let count = nodes.count();
     report.added_nodes = count - nodes.listed;

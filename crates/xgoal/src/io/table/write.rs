@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The values of a column.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code))]
 pub(crate) enum Values<'a> {
     Texts(Vec<String>),
     /// Those of the texts that have these numbers.
