@@ -38,7 +38,8 @@ class Plot {
 
   resize() {
     const { clientWidth: w, clientHeight: h } = this.host;
-    if (!w || !h) return;
+    // What is printed is what was on the screen: paper has no next frame to draw in.
+    if (!w || !h || matchMedia("print").matches) return;
     const ratio = Math.min(2, window.devicePixelRatio || 1);
     if (w === this.width && h === this.height && ratio === this.ratio) return;
     Object.assign(this, { width: w, height: h, ratio });
@@ -48,8 +49,7 @@ class Plot {
     }
     this.image = new ImageData(this.base.width + 2 * EDGE, this.base.height + 2 * EDGE);
     this.pixels = new Uint32Array(this.image.data.buffer);
-    // At once where it can be: a page that is printed has no next frame.
-    if (state.colours) this.draw();
+    this.redraw();
   }
 
   redraw() {
