@@ -45,6 +45,12 @@ pub enum Command {
     Similar(SimilarArgs),
     /// Write a source in another form: tables with a graph.toml, or .npz
     Convert(ConvertArgs),
+    /// Make one self-contained HTML page to look at a run
+    Report(ReportArgs),
+    /// Draw a run's map, layers and curves as SVG and PNG files
+    Plot(PlotArgs),
+    /// Train once for every combination of settings, and compare
+    Sweep(SweepArgs),
     /// Time epochs on this machine, by phase, and measure memory
     Bench(BenchArgs),
     /// Write a planted graph of any size, as a source
@@ -114,6 +120,9 @@ pub struct TrainArgs {
     /// How embeddings are written into RUN [default: npy; with --resume, as before]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub format: Option<Format>,
+    /// Also write event files for TensorBoard, into RUN/tensorboard
+    #[arg(long)]
+    pub tensorboard: bool,
     /// Go on with an interrupted run in RUN; takes its settings
     #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
     pub resume: bool,
@@ -227,6 +236,74 @@ pub struct ConvertArgs {
     pub tables: Option<String>,
 }
 
+/// What is looked at, and how it is laid out.
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    /// A run folder
+    pub run: PathBuf,
+    /// The source it was trained on: shows layers, classes, attributes and scores too
+    pub source: Option<PathBuf>,
+    /// How nodes are laid out: tsne or pca
+    #[arg(long, value_name = "HOW", default_value = "tsne", value_parser = ["tsne", "pca"])]
+    pub projection: String,
+    /// t-SNE's perplexity: how many neighbours count, about
+    #[arg(long, value_name = "P", default_value_t = 30.0, value_parser = perplexity)]
+    pub perplexity: f64,
+    /// Number of clusters [default: chosen by the silhouette]
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub clusters: Option<usize>,
+    /// A table of more columns to colour by and to show, with the ids in `id` or its first column
+    /// [default: the node table of a graph.toml]
+    #[arg(long, value_name = "TABLE")]
+    pub columns: Option<PathBuf>,
+    /// Seed of the layout, the clusters and the scores
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// `xgoal report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write [default: report.html in the run folder]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The page's heading [default: the run's name]
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Nearest nodes listed for each node
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    pub neighbors: usize,
+}
+
+/// `xgoal plot`
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Folder to write the pictures into [default: plots in the run folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// The column that gives colours [default: class where known, else cluster]
+    #[arg(long, value_name = "COLUMN")]
+    pub color: Option<String>,
+}
+
+/// `xgoal sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder for the runs, the table and the figure; runs that are there are not made again
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Several values of a setting are tried one after another: --set clusters=3,4,5. A value per layer
+    /// stands in brackets: --set clusters=[30,5],[10,5]
+    #[command(flatten)]
+    pub tuning: Tuning,
+}
+
 /// `xgoal bench`
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -285,6 +362,11 @@ fn two_or_more(text: &str) -> Result<usize, String> {
 
 fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number above 0".into())
+}
+
+fn perplexity(text: &str) -> Result<f64, String> {
+    let perplexity = text.parse().ok().filter(|p| (1.0..=1000.0).contains(p));
+    perplexity.ok_or_else(|| "expected a number from 1 to 1000".into())
 }
 
 fn share(text: &str) -> Result<f64, String> {

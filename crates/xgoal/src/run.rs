@@ -7,12 +7,15 @@
 //! | `state.safetensors` | while training is not over: what going on needs |
 //! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids; or another [`Format`] |
 //! | `model.safetensors` | the weights, with the settings in the metadata |
+//! | `tensorboard` | a folder of event files, where they were asked for |
+//! | `warmup.safetensors` | the same as the warm-up left it, where there was one |
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::io::embeddings::Format;
 use crate::io::state::{self, SavedState};
+use crate::io::tensorboard::EventFile;
 use crate::io::{atomic, embeddings, model};
 use crate::matrix::Dense;
 use crate::model::Model;
@@ -28,6 +31,7 @@ pub struct Run {
     folder: PathBuf,
     metrics: File,
     format: Format,
+    events: Option<EventFile>,
 }
 
 /// Where a run keeps its model.
@@ -38,6 +42,11 @@ pub fn model_path(folder: &Path) -> PathBuf {
 /// The model's file, given that file itself or the run it belongs to.
 pub fn model_file(model: &Path) -> PathBuf {
     if model.is_dir() { model_path(model) } else { model.to_path_buf() }
+}
+
+/// Where a run keeps the model that its warm-up led to.
+pub fn warmup_path(folder: &Path) -> PathBuf {
+    folder.join("warmup.safetensors")
 }
 
 /// Where a run keeps its embeddings, whatever their format; where there are none, where they would be.
@@ -60,7 +69,8 @@ pub fn config_path(folder: &Path) -> PathBuf {
     folder.join("config.toml")
 }
 
-fn metrics_path(folder: &Path) -> PathBuf {
+/// Where a run keeps its metrics.
+pub fn metrics_path(folder: &Path) -> PathBuf {
     folder.join("metrics.jsonl")
 }
 
@@ -88,7 +98,7 @@ impl Run {
         let metrics = metrics_path(folder);
         let file = File::create(&metrics).map_err(|e| Error::io(&metrics, e))?;
         atomic::write(&config_path, |w| w.write_all(config.to_toml().as_bytes()))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy })
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy, events: None })
     }
 
     /// The state an interrupted run left.
@@ -120,7 +130,7 @@ impl Run {
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
         let format = Format::of(&embeddings_path(folder)).unwrap_or(Format::Npy);
-        Ok(Self { folder: folder.to_path_buf(), metrics: file, format })
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format, events: None })
     }
 
     /// Writes the embeddings in this format: else `.npy`, or as before in a run that goes on.
@@ -130,12 +140,29 @@ impl Run {
         self
     }
 
+    /// Writes every epoch from the given one on for TensorBoard too, into the folder `tensorboard`.
+    pub fn with_tensorboard(mut self, layers: &[String], epoch: u64) -> Result<Self> {
+        self.events = Some(EventFile::create(&self.folder.join("tensorboard"), layers, epoch)?);
+        Ok(self)
+    }
+
     /// Appends one epoch to the metrics.
     pub fn record(&mut self, record: &EpochRecord) -> Result<()> {
         let line = serde_json::to_string(record).expect("plain numbers and strings") + "\n";
         // In one piece, so that a reader following the file sees whole lines.
         let written = self.metrics.write_all(line.as_bytes());
-        written.map_err(|e| Error::io(&metrics_path(&self.folder), e))
+        written.map_err(|e| Error::io(&metrics_path(&self.folder), e))?;
+        self.events.as_mut().map_or(Ok(()), |events| events.record(record))
+    }
+
+    /// Whether a folder holds a run that went to its end.
+    pub fn is_finished(folder: &Path) -> bool {
+        model_path(folder).exists() && !state_path(folder).exists()
+    }
+
+    /// Whether a folder holds a run that can go on.
+    pub fn is_resumable(folder: &Path) -> bool {
+        state_path(folder).exists()
     }
 
     /// Saves where training stands.
@@ -147,6 +174,11 @@ impl Run {
         let path = state_path(&self.folder);
         let (config, progress) = (trainer.config(), trainer.progress());
         state::write(&path, config, progress, &trainer.state(), graph.fingerprint())
+    }
+
+    /// Keeps the model that the joint stage starts from.
+    pub fn keep_warmup(&self, model: &Model) -> Result<()> {
+        model::write(&warmup_path(&self.folder), model)
     }
 
     /// Writes what was learnt. The state goes once training is over.

@@ -8,7 +8,11 @@ pub mod embed;
 pub mod eval;
 pub mod generate;
 pub mod info;
+mod look;
+pub mod plot;
+pub mod report;
 pub mod similar;
+pub mod sweep;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
@@ -37,11 +41,16 @@ pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
 
 /// Preset, then file, then single settings, then flags.
 pub fn resolved(args: &Tuning) -> anyhow::Result<Settings> {
+    resolved_with(args, &args.set)
+}
+
+/// The same with other single settings than those on the command line.
+pub fn resolved_with(args: &Tuning, set: &[String]) -> anyhow::Result<Settings> {
     let mut settings = chosen(&args.choice)?;
     if let Some(file) = &args.config {
         settings.read_file(file)?;
     }
-    for assignment in &args.set {
+    for assignment in set {
         let (key, value) = assignment.split_once('=').ok_or_else(|| {
             Usage(format!("--set {assignment}: expected KEY=VALUE, for example --set dim=64"))
         })?;

@@ -4,10 +4,12 @@ use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
+use std::path::Path;
 use std::time::{Duration, Instant};
-use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
+use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
+use xgoal::io::state::SavedState;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
@@ -45,18 +47,13 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         graph.layer_names().join(", ")
     ));
 
-    let engine = engine(&graph, &config)?;
-    let (trainer, mut run) = match saved {
-        None => (Trainer::new(engine, config.clone()), Run::create(&args.out, &config)?),
-        Some(saved) => {
-            let epochs: u32 = saved.progress.stages.iter().map(|s| s.epochs).sum();
-            output.say(format!("going on after {epochs} epochs"));
-            let run = Run::reopen(&args.out, &saved, &graph)?;
-            (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
-        }
-    };
+    let (trainer, mut run) = start(&args.out, &graph, &config, saved, output)?;
     if let Some(format) = args.format {
         run = run.with_format(format);
+    }
+    if args.tensorboard {
+        let epochs: u32 = trainer.progress().stages.iter().map(|s| s.epochs).sum();
+        run = run.with_tensorboard(&graph.layer_names(), u64::from(epochs))?;
     }
     let learned = learn(trainer, &graph, Some(&mut run), output)?;
     let report = Report {
@@ -68,6 +65,24 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     };
     output.result(&report, || text(&report, args))?;
     Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
+}
+
+/// A run from its beginning, or from where it was saved.
+pub fn start(
+    folder: &Path,
+    graph: &MultiplexGraph,
+    config: &Config,
+    saved: Option<SavedState>,
+    output: &Output,
+) -> xgoal::Result<(Trainer<CpuEngine>, Run)> {
+    let engine = engine(graph, config)?;
+    let Some(saved) = saved else {
+        return Ok((Trainer::new(engine, config.clone()), Run::create(folder, config)?));
+    };
+    let epochs: u32 = saved.progress.stages.iter().map(|s| s.epochs).sum();
+    output.say(format!("going on after {epochs} epochs"));
+    let run = Run::reopen(folder, &saved, graph)?;
+    Ok((Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run))
 }
 
 /// Refuses before working what will not fit.
@@ -100,7 +115,7 @@ pub fn learn(
 ) -> anyhow::Result<Learned> {
     let interruption = interrupt::hold();
     let config = trainer.config().clone();
-    let mut progress = Progress::new(output, config.settings().patience);
+    let mut progress = Progress::new(output, config.settings());
     let mut saved = Instant::now();
     let mut told = trainer.progress().stages.len().saturating_sub(1);
     let mut interrupted = false;
@@ -116,7 +131,14 @@ pub fn learn(
         let finished = trainer.progress().stages.len()
             - usize::from(trainer.progress().epoch > 0 && !trainer.progress().done);
         if finished > told {
-            progress.stage(output, &trainer.progress().stages[told]);
+            let stage = &trainer.progress().stages[told];
+            progress.stage(output, stage);
+            if let Some(run) = &run
+                && stage.name == Stage::Warmup.as_str()
+            {
+                let model = Model::new(config.clone(), trainer.weights())?;
+                run.keep_warmup(&model.with_space(graph.features().cloned())?)?;
+            }
             told = finished;
         }
         if interruption.asked() {
@@ -152,5 +174,6 @@ fn text(report: &Report, args: &TrainArgs) -> String {
         lines.push(format!("{run}: {epochs} epochs in {:.1} s{memory}", report.seconds));
     }
     lines.push(format!("  score: xgoal eval {run} {}", args.source.display()));
+    lines.push(format!("  look:  xgoal report {run} {}", args.source.display()));
     lines.join("\n")
 }

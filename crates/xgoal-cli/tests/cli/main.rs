@@ -15,7 +15,10 @@ mod info;
 #[cfg(unix)]
 mod interrupt;
 mod npz;
+mod plot;
 mod real_data;
+mod report;
 mod similar;
+mod sweep;
 mod tables;
 mod train;
