@@ -1,5 +1,6 @@
 //! The library's one error type: which file, line or key, what was found, what was expected.
 
+use crate::machine::format_bytes;
 use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].
@@ -66,18 +67,25 @@ pub enum Error {
         /// The type or range.
         expected: String,
     },
-    /// The job would not fit into the machine's memory.
+    /// The job would not fit into the memory there is.
     #[error(
-        "training needs about {:.1} GB and {:.1} GB are free; use fewer layers, a smaller dim, or a \
-         larger machine",
-        *needed as f64 / 1e9,
-        *available as f64 / 1e9
+        "{job} needs about {}{sum}, and {} {bound}; {advice}",
+        format_bytes(*needed),
+        format_bytes(*available)
     )]
     Memory {
+        /// The job.
+        job: &'static str,
+        /// What the memory is for, in parentheses, where that is known.
+        sum: String,
         /// Bytes the job needs.
         needed: u64,
         /// Bytes there are.
         available: u64,
+        /// What bounds them.
+        bound: &'static str,
+        /// What to do about it.
+        advice: String,
     },
     /// A loss term became NaN or infinite.
     #[error(

@@ -1,10 +1,10 @@
-use super::resolved;
+use super::{resolved, resumed};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
@@ -12,17 +12,15 @@ use xgoal::io::source::read_source;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
-use xgoal::run::Run;
+use xgoal::run::{Run, Saves, Unfinished};
 use xgoal::settings::Config;
 use xgoal::train::{MemoryEstimate, StageReport, Trainer};
-
-/// How often the state of a run in progress is saved.
-const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Serialize)]
 struct Report {
     run: String,
     stages: Vec<StageReport>,
+    saves: Saves,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
     interrupted: bool,
@@ -30,15 +28,15 @@ struct Report {
 
 pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
-    let saved = if args.resume { Some(Run::open_state(&args.out)?) } else { None };
-    let settings = match &saved {
-        Some(saved) => saved.settings.clone(),
+    let unfinished = if args.resume { Some(Unfinished::open(&args.out)?) } else { None };
+    let settings = match &unfinished {
+        Some(run) => resumed(&args.tuning, run.settings(), &args.out)?,
         None => resolved(&args.tuning)?,
     };
     let graph = read_source(&args.source, settings.layers.as_deref())?;
     xgoal::io::embeddings::check_ids(&graph)?;
     let config = settings.validate(&graph.layer_names())?;
-    check_memory(&graph, &config)?;
+    MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
         args.source.display(),
@@ -48,30 +46,43 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     ));
 
     let engine = engine(&graph, &config)?;
-    let (trainer, mut run) = match saved {
-        None => (Trainer::new(engine, config.clone()), Run::create(&args.out, &config)?),
-        Some(saved) => {
-            let epochs: u32 = saved.progress.stages.iter().map(|s| s.epochs).sum();
+    let (trainer, run) = match unfinished {
+        None => (Trainer::new(engine, config.clone()), Run::create(&args.out, &config, &graph)?),
+        Some(unfinished) => {
+            let epochs = unfinished.epochs();
+            let (run, saved) = unfinished.go_on(&graph)?;
+            let trainer = match saved.engine {
+                Some(state) => Trainer::resume(engine, config, state, saved.progress)?,
+                None => Trainer::new(engine, config),
+            };
+            run.remarks().iter().for_each(|remark| output.say(remark));
             output.say(format!("going on after {epochs} epochs"));
-            let run = Run::reopen(&args.out, &saved, &graph)?;
-            (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
+            (trainer, run)
         }
     };
-    let learned = learn(trainer, &graph, Some(&mut run), output)?;
+    let mut run = run.with_cadence(args.save_every);
+    let learned = learn(trainer, &graph, Some(&mut run), output).map_err(|error| {
+        let kept = match run.saved_epochs() {
+            0 => "the run".to_string(),
+            epochs => format!("the run up to epoch {epochs}"),
+        };
+        let message = format!(
+            "{error}; {kept} is kept: xgoal train {} --out {} --resume",
+            args.source.display(),
+            args.out.display()
+        );
+        error.context(message)
+    })?;
     let report = Report {
         run: args.out.display().to_string(),
         stages: learned.stages,
+        saves: run.saves(),
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
         interrupted: learned.interrupted,
     };
     output.result(&report, || text(&report, args))?;
     Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
-}
-
-/// Refuses before working what will not fit.
-pub fn check_memory(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<()> {
-    machine::check_memory(MemoryEstimate::of(graph, config.settings()).bytes)
 }
 
 /// An engine with fresh weights.
@@ -100,17 +111,12 @@ pub fn learn(
     let interruption = interrupt::hold();
     let config = trainer.config().clone();
     let mut progress = Progress::new(output, config.settings().patience);
-    let mut saved = Instant::now();
     let mut told = trainer.progress().stages.len().saturating_sub(1);
     let mut interrupted = false;
     while let Some(record) = trainer.step()? {
         progress.epoch(&record);
         if let Some(run) = &mut run {
-            run.record(&record)?;
-            if saved.elapsed() >= SAVE_EVERY {
-                run.save_state(&trainer, graph)?;
-                saved = Instant::now();
-            }
+            run.epoch(&record, &trainer)?;
         }
         let finished = trainer.progress().stages.len()
             - usize::from(trainer.progress().epoch > 0 && !trainer.progress().done);
@@ -125,7 +131,7 @@ pub fn learn(
     }
     progress.finish();
     if interrupted && let Some(run) = &mut run {
-        run.save_state(&trainer, graph)?;
+        run.save(&trainer)?;
     }
     let stages = trainer.progress().stages.clone();
     let mut engine = trainer.into_engine();

@@ -100,15 +100,37 @@ fn what_an_interrupted_run_cannot_go_on_with_is_refused() {
     let other = Planted { nodes: 500, attributes: 200, seed: 1, ..Planted::default() };
     sandbox.write("other.npz", Npz::of(&planted(&other)).bytes());
     let resume = |source| sandbox.xgoal(&["train", source, "--out", "run", "--resume"]);
-    assert_says(&resume("other.npz").refused_after_words(3), &["run:", "another graph"]);
-    // A run goes on by its own settings.
-    let changed = ["train", "graph.npz", "--out", "run", "--resume", "--set", "dim=3"];
-    assert_says(&sandbox.xgoal(&changed).refused(2), &["--resume", "--set"]);
+    let message = resume("other.npz").refused_after_words(3);
+    assert_says(&message, &["run:", "another graph", "edges in layer `layer0` then, "]);
+    let smaller = Planted { nodes: 400, attributes: 200, ..Planted::default() };
+    sandbox.write("smaller.npz", Npz::of(&planted(&smaller)).bytes());
+    let message = resume("smaller.npz").refused_after_words(3);
+    assert_says(&message, &["another graph", "500 nodes then, 400 now"]);
+
+    // A run goes on by its own settings: the same ones may be named again, others not.
+    let changed = ["--resume", "--set", "dim=3", "--seed", "5", "--method", "xgoal"];
+    let changed = [&["train", "graph.npz", "--out", "run"], &changed[..]].concat();
+    let message = sandbox.xgoal(&changed).refused(2);
+    assert_says(&message, &["run: ", "`dim` was 128, now 3", "`seed` was 0, now 5"]);
+    assert!(!message.contains("method"), "{message}");
+    let preset = ["train", "graph.npz", "--out", "run", "--resume", "--preset", "acm"];
+    assert_says(&sandbox.xgoal(&preset).refused(2), &["`tau` was ", "`layers` was "]);
+    let config = sandbox.text("run/config.toml");
+    sandbox.write("run/config.toml", config.replace("dim = 128", "dim = 64"));
+    let message = resume("graph.npz").refused(3);
+    assert_says(&message, &["run/config.toml: changed", "`dim` was 128, now 64"]);
+    sandbox.write("run/config.toml", config);
     assert!(sandbox.list("run") == files && sandbox.read("run/metrics.jsonl") == metrics);
 
-    let state = sandbox.read("run/state.safetensors");
-    sandbox.write("run/state.safetensors", &state[..state.len() / 2]);
-    assert_says(&resume("graph.npz").refused(3), &["run/state.safetensors"]);
+    for state in ["run/state.safetensors", "run/state.previous.safetensors"] {
+        let bytes = sandbox.read(state);
+        sandbox.write(state, &bytes[..bytes.len() / 2]);
+    }
+    let message = resume("graph.npz").refused(3);
+    assert_says(
+        &message,
+        &["run/state.safetensors: ", "damaged", "run/state.previous.safetensors: "],
+    );
 }
 
 #[test]
