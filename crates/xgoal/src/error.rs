@@ -115,17 +115,19 @@ pub struct ParseError {
     pub at: Option<u64>,
     /// What was found and what was expected.
     pub message: String,
+    /// Whether nothing is wrong with the file but that there is no memory to read it into.
+    pub out_of_memory: bool,
 }
 
 impl ParseError {
     /// An error without a position.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { at: None, message: message.into() }
+        Self { at: None, message: message.into(), out_of_memory: false }
     }
 
     /// An error at a byte offset.
     pub fn at(at: u64, message: impl Into<String>) -> Self {
-        Self { at: Some(at), message: message.into() }
+        Self { at: Some(at), ..Self::new(message) }
     }
 
     /// Names the file the error was found in.
@@ -135,6 +137,15 @@ impl ParseError {
 }
 
 impl Error {
+    /// Whether there is too little memory for what was asked.
+    pub fn is_memory(&self) -> bool {
+        match self {
+            Error::Memory { .. } => true,
+            Error::Parse { source, .. } => source.out_of_memory,
+            _ => false,
+        }
+    }
+
     /// Wraps an operating-system error with the path it concerns.
     pub fn io(path: &Path, source: std::io::Error) -> Self {
         Error::Io { path: path.to_path_buf(), source }

@@ -32,6 +32,8 @@
 //! # }
 //! ```
 
+#![deny(unsafe_code)]
+
 pub mod engine;
 pub mod error;
 pub mod eval;

@@ -4,6 +4,7 @@ use crate::args::EmbedArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::PathBuf;
+use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{embeddings, model, source::read_source, torch};
 use xgoal::model::{Model, mean_of_layers};
@@ -93,6 +94,15 @@ fn load(args: &EmbedArgs) -> anyhow::Result<(Model, MultiplexGraph)> {
         ))
         .into());
     }
-    let graph = read_source(&args.source, Some(&trained))?;
+    let graph = read_source(&args.source, Some(&trained)).map_err(|error| match error {
+        Error::UnknownLayer { available, .. } => Error::Data(format!(
+            "{}: the model was trained on the layers {}; {} has {}",
+            path.display(),
+            trained.join(", "),
+            args.source.display(),
+            available.join(", ")
+        )),
+        other => other,
+    })?;
     Ok((model, graph))
 }

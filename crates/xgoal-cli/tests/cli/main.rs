@@ -11,6 +11,12 @@ mod generate;
 mod info;
 #[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod kill;
+#[cfg(target_os = "linux")]
+mod memory;
 mod npz;
 mod real_data;
 mod train;
+#[cfg(target_os = "linux")]
+mod unwritable;

@@ -45,21 +45,21 @@ impl Values<'_> {
         }
     }
 
-    /// Hands on the values as little-endian bytes.
+    /// Hands on the values as little-endian bytes, some at a time.
     fn each_chunk(&self, mut f: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        let mut chunk = Vec::with_capacity(4 * CHUNK);
-        let mut hand = |bytes: &mut dyn Iterator<Item = [u8; 4]>| {
-            chunk.clear();
-            chunk.extend(bytes.flatten());
-            f(&chunk)
-        };
+        let mut bytes = [[0; 4]; CHUNK];
+        macro_rules! each {
+            ($values:expr) => {
+                $values.chunks(CHUNK).try_for_each(|chunk| {
+                    let bytes = &mut bytes[..chunk.len()];
+                    bytes.iter_mut().zip(chunk).for_each(|(b, v)| *b = v.to_le_bytes());
+                    f(bytes.as_flattened())
+                })
+            };
+        }
         match self {
-            Values::F32(values) => {
-                values.chunks(CHUNK).try_for_each(|c| hand(&mut c.iter().map(|v| v.to_le_bytes())))
-            }
-            Values::U32(values) => {
-                values.chunks(CHUNK).try_for_each(|c| hand(&mut c.iter().map(|v| v.to_le_bytes())))
-            }
+            Values::F32(values) => each!(values),
+            Values::U32(values) => each!(values),
         }
     }
 }
