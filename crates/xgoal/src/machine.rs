@@ -40,12 +40,14 @@ pub fn forget_peak() {
 
 /// Memory that a new job can have: without pushing others out, within its container and its own limits.
 pub fn available() -> Option<Available> {
+    let status = |field: &str| proc_field("/proc/self/status", field);
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let left = |limit: &str, used: &str| {
-        Some(limit_in(&limits, limit)?.saturating_sub(proc_field("/proc/self/status", used)?))
-    };
-    let set_aside = SET_ASIDE * rayon::current_num_threads() as u64;
+    let left =
+        |limit: &str, used: &str| Some(limit_in(&limits, limit)?.saturating_sub(status(used)?));
+    // What is set aside already shows as address space that holds nothing.
+    let empty = status("VmSize").unwrap_or(0).saturating_sub(status("VmRSS").unwrap_or(0));
+    let set_aside = (SET_ASIDE * rayon::current_num_threads() as u64).saturating_sub(empty);
     let bounds = [
         (proc_field("/proc/meminfo", "MemAvailable"), "are free on this machine"),
         (group_bytes(Path::new("/sys/fs/cgroup"), &groups), "are free in this container"),

@@ -49,20 +49,3 @@ fn under_a_limit_of_the_shell_it_is_refused_and_not_killed() {
     }
     assert!(codes.contains(&Some(0)) && codes.contains(&Some(4)), "{codes:?}");
 }
-
-#[test]
-fn a_source_that_cannot_be_held_is_refused_too() {
-    let sandbox = Sandbox::empty();
-    let large = ["generate", "--nodes", "200000", "--degree", "40", "--features", "3000", "--out"];
-    sandbox.xgoal(&[&large[..], &["planted"]].concat()).done();
-    for kilobytes in [160_000, 240_000, 320_000] {
-        let outcome = sandbox
-            .shell(&format!("ulimit -v {kilobytes}; exec \"$0\" info planted --threads 1 --quiet"));
-        if outcome.code != Some(0) {
-            assert_says(
-                &outcome.refused(4),
-                &["the arrays need more than ", "half of what there is"],
-            );
-        }
-    }
-}

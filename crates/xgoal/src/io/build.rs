@@ -36,8 +36,12 @@ impl Budget {
     /// 1 GiB and 64 times the file's size, far above what real data unpacks to; or half of the memory there
     /// is, as arrays that grow take up to twice their size for a while.
     pub fn for_file(size: u64) -> Self {
+        Self::within(size, machine::available_bytes())
+    }
+
+    fn within(size: u64, available: Option<u64>) -> Self {
         let most = (1u64 << 30).saturating_add(size.saturating_mul(64));
-        match machine::available_bytes().map(|bytes| bytes / 2) {
+        match available.map(|bytes| bytes / 2) {
             Some(free) if free < most => Self { bare: true, ..Self::of(free) },
             _ => Self::of(most),
         }
