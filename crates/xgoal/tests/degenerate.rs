@@ -9,6 +9,9 @@ use xgoal::train::Trainer;
 
 type Entries = Vec<(u32, u32, f32)>;
 
+/// Settings on top of the quick ones.
+type Set<'a> = &'a [(&'a str, &'a str)];
+
 /// Each given layer over nodes that all have the given number of dense attributes.
 fn graph(
     nodes: usize,
@@ -37,7 +40,7 @@ fn mixed(n: usize, a: usize) -> f32 {
 }
 
 /// Trains a few epochs of both stages.
-fn train(graph: &MultiplexGraph, set: &[(&str, &str)]) -> xgoal::Result<Dense> {
+fn train(graph: &MultiplexGraph, set: Set<'_>) -> xgoal::Result<Dense> {
     let mut settings = Settings::default();
     let quick = [("dim", "4"), ("clusters", "3"), ("max_epochs", "12"), ("cluster_every", "3")];
     for (key, value) in quick.iter().chain(set) {
@@ -74,11 +77,11 @@ fn degenerate_graphs_train_or_are_refused_in_words() {
         .map(|(r, c, _)| (r, c, if r == 0 || c == 0 { 1e30 } else { 1e-30 }))
         .collect();
     let negative = vec![(0, 1, -1.0), (1, 0, -1.0), (2, 3, 1.0)];
-    let plain: &[(&str, &str)] = &[];
+    let plain: Set<'_> = &[];
     let raw = &[("normalize_edges", "none"), ("normalize_attributes", "none")][..];
     let rectified = &[raw[0], raw[1], ("activation", "relu")][..];
     let dots = |_: usize, _: usize| 1.0;
-    let cases: Vec<(&str, MultiplexGraph, &[(&str, &str)], Ends)> = vec![
+    let cases: Vec<(&str, MultiplexGraph, Set<'_>, Ends)> = vec![
         ("one node", graph(1, &no_edges(), dots, 3), plain, Trains),
         ("one node with itself", graph(1, &[vec![(0, 0, 1.0)]], dots, 3), plain, Trains),
         ("two nodes", graph(2, &[ring(2, 1.0)], mixed, 3), plain, Trains),

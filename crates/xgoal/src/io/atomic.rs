@@ -32,7 +32,7 @@ pub fn write_keeping(
 ) -> Result<()> {
     let file = beside(path, |file| buffered(file, content))?;
     match std::fs::rename(path, previous) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io(previous, e)),
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(previous, e)),
         _ => put(file, path),
     }
 }
