@@ -12,13 +12,15 @@ import subprocess
 import sys
 
 ACCEPTED = {
-    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC",
-    "MIT", "Unicode-3.0", "Unlicense", "Zlib",
+    "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0",
+    "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib",
 }
 # Two versions are accepted where they are named here with a reason.
 DOUBLE = {
     "hashbrown": "safetensors and indexmap (through toml and zip) want different ones",
-    "syn": "divan, which only the benches use, wants an older one",
+    "getrandom": "tempfile's, and two of ahash (through parquet), one of them at compile time only",
+    "r-efi": "of two getrandoms, on UEFI only",
+    "syn": "at compile time or in benches only: zerocopy (through parquet) and divan are behind",
 }
 
 

@@ -2,7 +2,8 @@
 
     python scripts/fixtures.py crates/xgoal/tests/fixtures
 
-Needs NumPy and SciPy; the checkpoints also need PyTorch and are left as they are without it.
+Needs NumPy and SciPy; the checkpoints also need PyTorch and the Parquet files PyArrow, and are left as they
+are without it.
 Files of one format family hold the same values, so one expectation covers them all.
 """
 
@@ -145,8 +146,41 @@ def checkpoints(folder):
     torch.save({"f4": grid}, folder / "legacy.pt", _use_new_zipfile_serialization=False)
 
 
+def parquet(folder):
+    """One table in every codec; types that are read, and types that are refused."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        print("PyArrow is not installed: Parquet files left as they are")
+        return
+    folder.mkdir(exist_ok=True)
+    rows = 300
+    missing = lambda i, value: None if i % 7 == 3 else value
+    table = pa.table({
+        "id": [f"n\u00f8de, \"{i:03}\"\n" for i in range(rows)],
+        "kind": pa.array([missing(i, "ab"[i % 2]) for i in range(rows)]).dictionary_encode(),
+        "number": pa.array([missing(i, i - 100) for i in range(rows)], pa.int64()),
+        "unsigned": pa.array([4294967295 - i for i in range(rows)], pa.uint32()),
+        "real": pa.array([missing(i, i / 4) for i in range(rows)], pa.float64()),
+        "flag": [missing(i, i % 2 == 0) for i in range(rows)],
+        "vector": pa.array([missing(i, [i, 0.5]) for i in range(rows)], pa.list_(pa.float32())),
+        "fixed": pa.array([[i, -1.0] for i in range(rows)], pa.list_(pa.float64(), 2)),
+        "day": pa.array([i for i in range(rows)], pa.date32()),
+        "both": [{"a": 1, "b": 2}] * rows,
+        "words": [["a", "b"]] * rows,
+    })
+    for codec in ("none", "snappy", "gzip", "zstd", "lz4"):
+        pq.write_table(table, folder / f"{codec}.parquet", compression=codec, row_group_size=128)
+    pq.write_table(table, folder / "plain.parquet", compression="none", use_dictionary=False,
+                   data_page_version="2.0", data_page_size=256)
+    holes = pa.table({"vector": pa.array([[1.0, None]], pa.list_(pa.float32()))})
+    pq.write_table(holes, folder / "holes.parquet")
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
+    parquet(folder / "parquet")
     (folder / "pickle").mkdir(parents=True, exist_ok=True)
     arrays(folder)
     pickles(folder / "pickle")

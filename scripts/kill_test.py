@@ -22,8 +22,6 @@ import tempfile
 import time
 from pathlib import Path
 
-SAME = ["embeddings.npy", "ids.txt", "model.safetensors", "config.toml"]
-
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -69,7 +67,7 @@ def main():
         process.runs_until(None)
         found = ending(out)
         if found != expected:
-            names = [name for name in expected if found.get(name) != expected[name]]
+            names = sorted(n for n in {*expected, *found} if found.get(n) != expected.get(n))
             sys.exit(f"{out}: differs from {folder / 'whole'} in {', '.join(names)}")
         ended += kills > before
         shutil.rmtree(out)
@@ -123,15 +121,15 @@ def stands(out):
 
 
 def ending(out):
-    """The bytes of every file that must be the same, the metrics without their times, and all names.
+    """The bytes of every file; of the metrics, everything but their times.
 
     A kill between a run's last two steps leaves its lock, which nothing holds.
     """
-    files = {name: (out / name).read_bytes() for name in SAME}
-    lines = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    files = {path.name: path.read_bytes() for path in out.iterdir() if path.name != ".lock"}
+    lines = [json.loads(line) for line in files["metrics.jsonl"].splitlines()]
     for line in lines:
         del line["seconds"]
-    return {**files, "metrics.jsonl": lines, "names": sorted(path.name for path in out.iterdir() if path.name != ".lock")}
+    return {**files, "metrics.jsonl": lines}
 
 
 if __name__ == "__main__":

@@ -50,11 +50,12 @@ def load(
 
 
 def _load_run(estimator: Estimator, folder: Path) -> None:
-    try:
-        if (folder / "embeddings.npy").exists():
-            estimator.embedding_ = np.load(folder / "embeddings.npy", allow_pickle=False)
-            ids = (folder / "ids.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    embedded = _xgoal.read_embeddings(folder)
+    if embedded is not None:
+        estimator.embedding_, ids = embedded
+        if ids is not None:
             estimator.ids_ = np.array(ids, dtype=object)
+    try:
         with open(folder / "metrics.jsonl", encoding="utf-8") as metrics:
             estimator.history_ = [json.loads(line) for line in metrics]
     except (OSError, ValueError) as error:

@@ -1,7 +1,9 @@
 //! What can be said on the command line.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use xgoal::io::embeddings::Format;
 use xgoal::run::Cadence;
 
 /// Node embeddings for attributed multiplex graphs, without labels (X-GOAL).
@@ -38,6 +40,18 @@ pub enum Command {
     Embed(EmbedArgs),
     /// Score embeddings by the paper's protocol
     Eval(EvalArgs),
+    /// Group nodes by their embeddings
+    Cluster(ClusterArgs),
+    /// Find the nearest nodes of some nodes
+    Similar(SimilarArgs),
+    /// Write a source in another form: tables with a graph.toml, or .npz
+    Convert(ConvertArgs),
+    /// Make one self-contained HTML page to look at a run
+    Report(ReportArgs),
+    /// Draw a run's map, layers and curves as SVG and PNG files
+    Plot(PlotArgs),
+    /// Train once for every combination of settings, and compare
+    Sweep(SweepArgs),
     /// Time epochs on this machine, by phase, and measure memory
     Bench(BenchArgs),
     /// Write a planted graph of any size, as a source
@@ -104,6 +118,12 @@ pub struct TrainArgs {
     pub out: PathBuf,
     #[command(flatten)]
     pub tuning: Tuning,
+    /// How embeddings are written into RUN [default: npy; with --resume, as before]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Option<Format>,
+    /// Also write event files for TensorBoard, into RUN/tensorboard
+    #[arg(long)]
+    pub tensorboard: bool,
     /// Go on with an interrupted run in RUN, by its settings; others that are given must be the same
     #[arg(long)]
     pub resume: bool,
@@ -129,10 +149,14 @@ pub struct EmbedArgs {
     pub model: PathBuf,
     /// The graph to encode
     pub source: PathBuf,
-    /// The .npy file to write; ids go beside it
+    /// The file to write: .npy (ids go beside it), .parquet, .csv, .tsv, .safetensors, .vec (word2vec) or .vectors.tsv
+    /// (TensorBoard's projector)
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Also write each layer's own embeddings, to FILE.LAYER.npy
+    /// How it is written [default: as its name says]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Option<Format>,
+    /// Also write each layer's own embeddings, LAYER before the extension of FILE
     #[arg(long)]
     pub per_layer: bool,
     #[command(flatten)]
@@ -142,8 +166,8 @@ pub struct EmbedArgs {
 /// `xgoal eval`
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// A run folder or an .npy file
-    pub embeddings: PathBuf,
+    #[command(flatten)]
+    pub input: EmbeddingsArgs,
     /// The graph with labels and splits
     pub source: PathBuf,
     /// Layers of the source, where not every matrix in it is one [default: the run's, else all]
@@ -152,6 +176,146 @@ pub struct EvalArgs {
     /// Seed of the classifiers and of k-means
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// Embeddings to be read.
+#[derive(Debug, Args)]
+pub struct EmbeddingsArgs {
+    /// A run folder, or a file of any format that `embed` writes
+    pub embeddings: PathBuf,
+    /// How the file is written [default: as its name says]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Option<Format>,
+}
+
+/// `xgoal cluster`
+#[derive(Debug, Args)]
+pub struct ClusterArgs {
+    #[command(flatten)]
+    pub input: EmbeddingsArgs,
+    /// Number of clusters [default: the one with the best silhouette]
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub k: Option<usize>,
+    /// Most clusters to try where their number is not given
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = two_or_more, conflicts_with = "k")]
+    pub most: usize,
+    /// Write the cluster of each node to this .csv, .tsv or .parquet file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Seed of k-means
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// `xgoal similar`
+#[derive(Debug, Args)]
+pub struct SimilarArgs {
+    #[command(flatten)]
+    pub input: EmbeddingsArgs,
+    /// Nodes whose nearest ones are wanted
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    pub ids: Vec<String>,
+    /// More of them, from a file: a table with a column `id`, or one id per line
+    #[arg(long, value_name = "FILE")]
+    pub queries: Option<PathBuf>,
+    /// Neighbors of each node
+    #[arg(long, short, value_name = "K", default_value_t = 10, value_parser = positive)]
+    pub k: usize,
+    /// Compare with every node, however long it takes
+    #[arg(long, conflicts_with = "approximate")]
+    pub exact: bool,
+    /// Compare with some nodes only, however short the exact search would be
+    #[arg(long)]
+    pub approximate: bool,
+    /// Share of the exact neighbors that an approximate search is to find
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = share)]
+    pub recall: f64,
+    /// Write the neighbors to this .csv, .tsv or .parquet file instead
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `xgoal convert`
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// An .npz file, or a folder for a graph.toml and its tables
+    pub dest: PathBuf,
+    /// Use these layers, in this order [default: all]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub layers: Option<Vec<String>>,
+    /// How tables are written: csv, tsv or parquet [default: csv]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(["csv", "tsv", "parquet"]))]
+    pub tables: Option<String>,
+}
+
+/// What is looked at, and how it is laid out.
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    /// A run folder
+    pub run: PathBuf,
+    /// The source it was trained on: shows layers, classes, attributes and scores too
+    pub source: Option<PathBuf>,
+    /// How nodes are laid out: tsne or pca
+    #[arg(long, value_name = "HOW", default_value = "tsne", value_parser = ["tsne", "pca"])]
+    pub projection: String,
+    /// t-SNE's perplexity: how many neighbours count, about
+    #[arg(long, value_name = "P", default_value_t = 30.0, value_parser = perplexity)]
+    pub perplexity: f64,
+    /// Number of clusters [default: chosen by the silhouette]
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub clusters: Option<usize>,
+    /// A table of more columns to colour by and to show, with the ids in `id` or its first column
+    /// [default: the node table of a graph.toml]
+    #[arg(long, value_name = "TABLE")]
+    pub columns: Option<PathBuf>,
+    /// Seed of the layout, the clusters and the scores
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// `xgoal report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write [default: report.html in the run folder]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The page's heading [default: the run's name]
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Nearest nodes listed for each node
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    pub neighbors: usize,
+}
+
+/// `xgoal plot`
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Folder to write the pictures into [default: plots in the run folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// The column that gives colours [default: class where known, else cluster]
+    #[arg(long, value_name = "COLUMN")]
+    pub color: Option<String>,
+}
+
+/// `xgoal sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder for the runs, the table and the figure; runs that are there are not made again
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Several values of a setting are tried one after another: --set clusters=3,4,5. A value per layer
+    /// stands in brackets: --set clusters=[30,5],[10,5]
+    #[command(flatten)]
+    pub tuning: Tuning,
 }
 
 /// `xgoal bench`
@@ -203,8 +367,22 @@ pub struct GenerateArgs {
     pub seed: u64,
 }
 
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let parse = |name: String| Format::parse(&name).expect("one of the choices");
+    PossibleValuesParser::new(Format::CHOICES).map(parse)
+}
+
+fn two_or_more(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 1).ok_or_else(|| "expected a whole number above 1".into())
+}
+
 fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number above 0".into())
+}
+
+fn perplexity(text: &str) -> Result<f64, String> {
+    let perplexity = text.parse().ok().filter(|p| (1.0..=1000.0).contains(p));
+    perplexity.ok_or_else(|| "expected a number from 1 to 1000".into())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -116,6 +116,9 @@ fn parts(py: Python<'_>, graph: MultiplexGraph) -> PyResult<Bound<'_, PyDict>> {
             out.set_item("X", (to_scipy(py, csr)?, shape))?;
         }
     }
+    if let Some(names) = parts.features.and_then(|space| space.names()) {
+        out.set_item("feature_names", names)?;
+    }
     out.set_item("ids", parts.ids)?;
     if let Some(labels) = parts.labels {
         let class = |c: Option<u32>| c.map_or(-1, i64::from);

@@ -22,7 +22,7 @@ mod _xgoal {
     #[pymodule_export]
     use super::graph::{Graph, planted, read};
     #[pymodule_export]
-    use super::model::Model;
+    use super::model::{Model, read_embeddings};
     #[pymodule_export]
     use super::settings::Settings;
     #[pymodule_export]

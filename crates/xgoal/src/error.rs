@@ -87,6 +87,24 @@ pub enum Error {
         /// What to do about it.
         advice: String,
     },
+    /// A layer would not fit into the machine's memory.
+    #[error(
+        "layer `{layer}` would have about {edges} edges, which need {:.1} GB to build, and {:.1} GB are free; {advice}",
+        *needed as f64 / 1e9,
+        *available as f64 / 1e9
+    )]
+    LayerMemory {
+        /// The layer.
+        layer: String,
+        /// Predicted number of edges.
+        edges: u64,
+        /// Bytes it takes to build it.
+        needed: u64,
+        /// Bytes there are.
+        available: u64,
+        /// What to do about it.
+        advice: String,
+    },
     /// A loss term became NaN or infinite.
     #[error(
         "{stage} epoch {epoch}: {term} is {value}; try a smaller learning rate or check the weights and attributes"
@@ -140,7 +158,7 @@ impl Error {
     /// Whether there is too little memory for what was asked.
     pub fn is_memory(&self) -> bool {
         match self {
-            Error::Memory { .. } => true,
+            Error::Memory { .. } | Error::LayerMemory { .. } => true,
             Error::Parse { source, .. } => source.out_of_memory,
             _ => false,
         }

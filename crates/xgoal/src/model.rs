@@ -3,6 +3,7 @@
 use crate::engine::cpu;
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
+use crate::graph::features::FeatureSpace;
 use crate::matrix::Dense;
 use crate::random::{Purpose, Stream};
 use crate::real::Real;
@@ -82,6 +83,7 @@ impl<T: Real> LayerWeights<T> {
 pub struct Model {
     config: Config,
     weights: Vec<LayerWeights>,
+    space: Option<FeatureSpace>,
 }
 
 impl Model {
@@ -125,7 +127,25 @@ impl Model {
                 )));
             }
         }
-        Ok(Self { config, weights })
+        Ok(Self { config, weights, space: None })
+    }
+
+    /// Keeps what the attributes it was trained on are, so that new graphs are encoded by name.
+    pub fn with_space(mut self, space: Option<FeatureSpace>) -> Result<Self> {
+        if let Some(space) = space.as_ref().filter(|s| s.columns() != self.features()) {
+            return Err(Error::Data(format!(
+                "a model of {} attributes, of which {} are described",
+                self.features(),
+                space.columns()
+            )));
+        }
+        self.space = space;
+        Ok(self)
+    }
+
+    /// What the attributes it was trained on are, where the source said so.
+    pub fn space(&self) -> Option<&FeatureSpace> {
+        self.space.as_ref()
     }
 
     /// The settings the model was made with.

@@ -22,6 +22,18 @@ pub enum Purpose {
     Classifier = 6,
     /// Planted graphs.
     Planted = 7,
+    /// Which connections of a hub a meta-path follows.
+    Hubs = 20,
+    /// Random splits.
+    Splits = 21,
+    /// What stands in for attributes where there are none.
+    StandIn = 22,
+    /// Approximate search.
+    Search = 23,
+    /// Samples by which a number of clusters is chosen.
+    Clusters = 24,
+    /// Where a projection starts.
+    Projection = 25,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -3,8 +3,11 @@ use crate::Ending;
 use crate::args::InfoArgs;
 use crate::output::{Output, bytes, count};
 use serde::Serialize;
+use std::time::Instant;
 use xgoal::graph::Summary;
-use xgoal::io::source::read_source;
+use xgoal::io::manifest::{ReadOptions, Report};
+use xgoal::io::source;
+use xgoal::machine;
 use xgoal::train::MemoryEstimate;
 
 #[derive(Serialize)]
@@ -12,13 +15,30 @@ struct Info {
     #[serde(flatten)]
     summary: Summary,
     memory_estimate_bytes: u64,
+    /// How long the source took to read.
+    read_seconds: f64,
+    /// What was found while its files were read, where the source is a manifest.
+    source: Option<Report>,
 }
 
 pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = chosen(&args.choice)?;
-    let graph = read_source(&args.source, settings.layers.as_deref())?;
+    let options = ReadOptions {
+        layers: settings.layers.as_deref(),
+        memory: machine::available_bytes(),
+        inspect: true,
+        ..Default::default()
+    };
+    let started = Instant::now();
+    let (graph, report) = source::load(&args.source, &options)?;
+    let read_seconds = started.elapsed().as_secs_f64();
     let memory = MemoryEstimate::of(&graph, &settings).bytes;
-    let info = Info { summary: graph.summary(), memory_estimate_bytes: memory };
+    let info = Info {
+        summary: graph.summary(),
+        memory_estimate_bytes: memory,
+        read_seconds,
+        source: report,
+    };
     output.result(&info, || text(&info))?;
     Ok(Ending::Done)
 }
@@ -51,8 +71,15 @@ fn text(info: &Info) -> String {
             l.degrees.median,
             l.degrees.mean,
             l.degrees.max,
-            if l.symmetric { "" } else { "  (not symmetric)" }
+            match l {
+                _ if l.edges == 0 => "  (empty)",
+                _ if !l.symmetric => "  (not symmetric)",
+                _ => "",
+            }
         ));
+    }
+    if s.unconnected > 0 {
+        lines.push(format!("{} nodes are in no edge of any layer", count(s.unconnected)));
     }
     lines.push(String::new());
     lines.push(match s.classes {
@@ -69,5 +96,7 @@ fn text(info: &Info) -> String {
         None => "splits    none".to_string(),
     });
     lines.push(format!("memory    about {} to train", bytes(info.memory_estimate_bytes)));
+    let remarks = info.source.iter().flat_map(|r| r.remarks());
+    lines.extend(remarks.map(|remark| format!("note      {remark}")));
     lines.join("\n")
 }

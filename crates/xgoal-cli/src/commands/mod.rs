@@ -1,16 +1,27 @@
 //! One file per command.
 
 pub mod bench;
+pub mod cluster;
+pub mod convert;
 pub mod demo;
 pub mod embed;
 pub mod eval;
 pub mod generate;
 pub mod info;
+mod look;
+pub mod plot;
+pub mod report;
+pub mod similar;
+pub mod sweep;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
-use crate::output::Usage;
+use crate::output::{Output, Usage};
 use std::path::Path;
+use xgoal::graph::MultiplexGraph;
+use xgoal::graph::features::FeatureSpace;
+use xgoal::io::manifest::{ReadOptions, Report};
+use xgoal::machine;
 use xgoal::settings::{Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.
@@ -30,14 +41,19 @@ pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
 
 /// Preset, then file, then single settings, then flags.
 pub fn resolved(args: &Tuning) -> anyhow::Result<Settings> {
-    tuned(args, chosen(&args.choice)?)
+    resolved_with(args, &args.set)
+}
+
+/// The same with other single settings than those on the command line.
+pub fn resolved_with(args: &Tuning, set: &[String]) -> anyhow::Result<Settings> {
+    tuned(args, set, chosen(&args.choice)?)
 }
 
 /// The settings of a run that was begun. What is asked for besides must be the same.
 pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Settings> {
     // Without a preset, only what was named is asked for.
     let base = if args.choice.preset.is_some() { chosen(&args.choice)? } else { begun.clone() };
-    let mut asked = tuned(args, base)?;
+    let mut asked = tuned(args, &args.set, base)?;
     asked.layers = asked.layers.or_else(|| begun.layers.clone());
     match begun.difference(&asked) {
         None => Ok(asked),
@@ -51,11 +67,11 @@ pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Se
 }
 
 /// File, then single settings, then flags, on top of what is there.
-fn tuned(args: &Tuning, mut settings: Settings) -> anyhow::Result<Settings> {
+fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Result<Settings> {
     if let Some(file) = &args.config {
         settings.read_file(file)?;
     }
-    for assignment in &args.set {
+    for assignment in set {
         let (key, value) = assignment.split_once('=').ok_or_else(|| {
             Usage(format!("--set {assignment}: expected KEY=VALUE, for example --set dim=64"))
         })?;
@@ -71,4 +87,20 @@ fn tuned(args: &Tuning, mut settings: Settings) -> anyhow::Result<Settings> {
         settings.set("method", method)?;
     }
     Ok(settings)
+}
+
+/// Reads a source, into the columns of a trained model where they are given, and says what is to be said about it.
+pub fn load(
+    source: &Path,
+    layers: Option<&[String]>,
+    features: Option<&FeatureSpace>,
+    output: &Output,
+) -> xgoal::Result<(MultiplexGraph, Option<Report>)> {
+    let options =
+        ReadOptions { layers, features, memory: machine::available_bytes(), inspect: false };
+    let (graph, report) = xgoal::io::source::load(source, &options)?;
+    for remark in report.iter().flat_map(|r| r.remarks()) {
+        output.say(remark);
+    }
+    Ok((graph, report))
 }

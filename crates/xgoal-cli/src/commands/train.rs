@@ -1,14 +1,14 @@
-use super::{resolved, resumed};
+use super::{load, resolved, resumed};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
+use std::path::Path;
 use std::time::Instant;
-use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
+use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::source::read_source;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
@@ -33,8 +33,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         Some(run) => resumed(&args.tuning, run.settings(), &args.out)?,
         None => resolved(&args.tuning)?,
     };
-    let graph = read_source(&args.source, settings.layers.as_deref())?;
-    xgoal::io::embeddings::check_ids(&graph)?;
+    let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let config = settings.validate(&graph.layer_names())?;
     MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
     output.say(format!(
@@ -45,22 +44,14 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         graph.layer_names().join(", ")
     ));
 
-    let engine = engine(&graph, &config)?;
-    let (trainer, run) = match unfinished {
-        None => (Trainer::new(engine, config.clone()), Run::create(&args.out, &config, &graph)?),
-        Some(unfinished) => {
-            let epochs = unfinished.epochs();
-            let (run, saved) = unfinished.go_on(&graph)?;
-            let trainer = match saved.engine {
-                Some(state) => Trainer::resume(engine, config, state, saved.progress)?,
-                None => Trainer::new(engine, config),
-            };
-            run.remarks().iter().for_each(|remark| output.say(remark));
-            output.say(format!("going on after {epochs} epochs"));
-            (trainer, run)
-        }
-    };
+    let (trainer, run) = start(&args.out, &graph, config, unfinished, output)?;
     let mut run = run.with_cadence(args.save_every);
+    if let Some(format) = args.format {
+        run = run.with_format(format);
+    }
+    if args.tensorboard {
+        run = run.with_tensorboard(&graph.layer_names(), trainer.progress().epochs())?;
+    }
     let learned = learn(trainer, &graph, Some(&mut run), output).map_err(|error| {
         let kept = match run.saved_epochs() {
             0 => "the run".to_string(),
@@ -83,6 +74,30 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     };
     output.result(&report, || text(&report, args))?;
     Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
+}
+
+/// A run from its beginning, or from where it was saved.
+pub fn start(
+    folder: &Path,
+    graph: &MultiplexGraph,
+    config: Config,
+    unfinished: Option<Unfinished>,
+    output: &Output,
+) -> xgoal::Result<(Trainer<CpuEngine>, Run)> {
+    let engine = engine(graph, &config)?;
+    let Some(unfinished) = unfinished else {
+        let run = Run::create(folder, &config, graph)?;
+        run.remarks().iter().for_each(|remark| output.say(remark));
+        return Ok((Trainer::new(engine, config), run));
+    };
+    let (run, saved) = unfinished.go_on(graph)?;
+    run.remarks().iter().for_each(|remark| output.say(remark));
+    output.say(format!("going on after {} epochs", saved.progress.epochs()));
+    let trainer = match saved.engine {
+        Some(state) => Trainer::resume(engine, config, state, saved.progress)?,
+        None => Trainer::new(engine, config),
+    };
+    Ok((trainer, run))
 }
 
 /// An engine with fresh weights.
@@ -110,19 +125,26 @@ pub fn learn(
 ) -> anyhow::Result<Learned> {
     let interruption = interrupt::hold();
     let config = trainer.config().clone();
-    let mut progress = Progress::new(output, config.settings().patience);
-    let mut told = trainer.progress().stages.len().saturating_sub(1);
+    let mut progress = Progress::new(output, config.settings());
+    let mut told = finished(trainer.progress());
     let mut interrupted = false;
     while let Some(record) = trainer.step()? {
         progress.epoch(&record);
+        let finished = finished(trainer.progress());
+        if finished > told {
+            let stage = &trainer.progress().stages[told];
+            progress.stage(output, stage);
+            // Before any state that knows that the warm-up is over.
+            if let Some(run) = &run
+                && stage.name == Stage::Warmup.as_str()
+            {
+                let model = Model::new(config.clone(), trainer.weights())?;
+                run.keep_warmup(&model.with_space(graph.features().cloned())?)?;
+            }
+            told = finished;
+        }
         if let Some(run) = &mut run {
             run.epoch(&record, &trainer)?;
-        }
-        let finished = trainer.progress().stages.len()
-            - usize::from(trainer.progress().epoch > 0 && !trainer.progress().done);
-        if finished > told {
-            progress.stage(output, &trainer.progress().stages[told]);
-            told = finished;
         }
         if interruption.asked() {
             interrupted = !trainer.progress().done;
@@ -137,9 +159,15 @@ pub fn learn(
     let mut engine = trainer.into_engine();
     let embeddings = mean_of_layers(&engine.embed());
     if let Some(run) = run {
-        run.finish(&Model::new(config, engine.weights())?, &embeddings, graph, interrupted)?;
+        let model = Model::new(config, engine.weights())?.with_space(graph.features().cloned())?;
+        run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })
+}
+
+/// How many stages are over.
+fn finished(progress: &xgoal::train::Progress) -> usize {
+    progress.stages.len() - usize::from(progress.epoch > 0 && !progress.done)
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {
@@ -156,5 +184,6 @@ fn text(report: &Report, args: &TrainArgs) -> String {
         lines.push(format!("{run}: {epochs} epochs in {:.1} s{memory}", report.seconds));
     }
     lines.push(format!("  score: xgoal eval {run} {}", args.source.display()));
+    lines.push(format!("  look:  xgoal report {run} {}", args.source.display()));
     lines.join("\n")
 }

@@ -72,7 +72,8 @@ impl Sandbox {
     /// Two runs must have ended bit for bit the same, but for the time it took.
     #[track_caller]
     pub fn assert_same_runs(&self, one: &str, other: &str) {
-        for file in ["embeddings.npy", "model.safetensors", "config.toml", "ids.txt"] {
+        assert_eq!(self.list(one), self.list(other));
+        for file in self.list(one).iter().filter(|file| *file != "metrics.jsonl") {
             let read = |run: &str| self.read(&format!("{run}/{file}"));
             assert!(read(one) == read(other), "{file} of {one} is not that of {other}");
         }
@@ -84,7 +85,6 @@ impl Sandbox {
             lines
         });
         assert_eq!(one_lines, other_lines);
-        assert_eq!(self.list(one), self.list(other));
     }
 
     /// Runs `xgoal` to its end.
@@ -177,6 +177,18 @@ pub fn small_graph() -> MultiplexGraph {
 pub fn planted(planted: &Planted) -> MultiplexGraph {
     let ids = (0..planted.nodes).rev().map(|n| format!("Nº {n}, \"p\"")).collect();
     planted.generate().unwrap().with_ids(ids).unwrap()
+}
+
+/// Ids that are hard to write.
+pub const HARD_IDS: [&str; 8] =
+    ["007", "7", "a, \"b\"", "two\nlines", "tab\there", "é漢 🦀", "100%\\n", " "];
+
+/// A planted graph whose first ids are hard to write.
+pub fn hard_graph() -> MultiplexGraph {
+    let like = Planted { nodes: 60, communities: 4, attributes: 24, ..Planted::default() };
+    let hard = HARD_IDS.iter().map(|id| id.to_string());
+    let ids = hard.chain((HARD_IDS.len()..60).map(|n| format!("n{n}"))).collect();
+    like.generate().unwrap().with_ids(ids).unwrap()
 }
 
 /// A message must hold every one of these.

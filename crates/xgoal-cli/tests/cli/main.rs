@@ -3,10 +3,13 @@
 mod bad_input;
 mod bad_usage;
 mod bench;
+mod cluster;
 mod common;
+mod convert;
 mod demo;
 mod embed;
 mod eval;
+mod formats;
 mod generate;
 mod info;
 #[cfg(unix)]
@@ -16,7 +19,12 @@ mod kill;
 #[cfg(target_os = "linux")]
 mod memory;
 mod npz;
+mod plot;
 mod real_data;
+mod report;
+mod similar;
+mod sweep;
+mod tables;
 mod train;
 #[cfg(target_os = "linux")]
 mod unwritable;

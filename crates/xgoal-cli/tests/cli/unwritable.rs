@@ -13,7 +13,7 @@ fn sandbox(schedule: &str) -> Sandbox {
 }
 
 /// Files of a run, of which a message must name one.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "run/.lock",
     "run/metrics.jsonl",
     "run/config.toml",
@@ -21,6 +21,7 @@ const FILES: [&str; 8] = [
     "run/embeddings.npy",
     "run/ids.txt",
     "run/model.safetensors",
+    "run/warmup.safetensors",
     "run: ",
 ];
 

@@ -1,7 +1,9 @@
 //! The attributed multiplex graph: named layers over the same nodes, attributes, and what is known
 //! about the nodes.
 
+pub mod features;
 mod fingerprint;
+pub mod metapath;
 pub mod planted;
 pub mod preprocess;
 mod summary;
@@ -11,6 +13,7 @@ pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
+use features::FeatureSpace;
 
 /// One relation: a square sparse matrix, weighted and possibly asymmetric.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +53,8 @@ pub struct Parts {
     pub layers: Vec<Layer>,
     /// Node attributes, a row per node.
     pub attributes: Matrix,
+    /// What the columns of the attributes are, where the source says so.
+    pub features: Option<FeatureSpace>,
     /// Classes, where known.
     pub labels: Option<Labels>,
     /// The split, where given.
@@ -60,8 +65,11 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultiplexGraph {
     ids: Option<Vec<String>>,
+    /// Whether the source has the ids as numbers.
+    integer_ids: bool,
     layers: Vec<Layer>,
     attributes: Matrix,
+    features: Option<FeatureSpace>,
     labels: Option<Labels>,
     splits: Option<Splits>,
 }
@@ -101,7 +109,15 @@ impl MultiplexGraph {
         if let Some((r, c, v)) = attributes.first_non_finite() {
             return Err(non_finite("attributes", r, c, v));
         }
-        Ok(Self { ids: None, layers, attributes, labels: None, splits: None })
+        Ok(Self {
+            ids: None,
+            integer_ids: false,
+            layers,
+            attributes,
+            features: None,
+            labels: None,
+            splits: None,
+        })
     }
 
     /// Gives the nodes their own ids; without, they are numbered from 0.
@@ -113,6 +129,26 @@ impl MultiplexGraph {
             return Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0])));
         }
         self.ids = Some(ids);
+        Ok(self)
+    }
+
+    /// Gives the nodes whole numbers as ids, which formats with types write as numbers again.
+    pub fn with_integer_ids(mut self, ids: &[i64]) -> Result<Self> {
+        self = self.with_ids(ids.iter().map(i64::to_string).collect())?;
+        self.integer_ids = true;
+        Ok(self)
+    }
+
+    /// Says what the columns of the attributes are.
+    pub fn with_features(mut self, features: FeatureSpace) -> Result<Self> {
+        if features.columns() != self.attributes.cols() {
+            return Err(Error::Data(format!(
+                "{} described attributes for {} columns",
+                features.columns(),
+                self.attributes.cols()
+            )));
+        }
+        self.features = Some(features);
         Ok(self)
     }
 
@@ -179,8 +215,8 @@ impl MultiplexGraph {
 
     /// Takes the graph apart.
     pub fn into_parts(self) -> Parts {
-        let Self { ids, layers, attributes, labels, splits } = self;
-        Parts { ids, layers, attributes, labels, splits }
+        let Self { ids, layers, attributes, features, labels, splits, .. } = self;
+        Parts { ids, layers, attributes, features, labels, splits }
     }
 
     /// Number of nodes.
@@ -203,6 +239,11 @@ impl MultiplexGraph {
         &self.attributes
     }
 
+    /// What the columns of the attributes are, where the source says so.
+    pub fn features(&self) -> Option<&FeatureSpace> {
+        self.features.as_ref()
+    }
+
     /// Classes, where known.
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
@@ -216,6 +257,16 @@ impl MultiplexGraph {
     /// What tells this graph from others.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self)
+    }
+
+    /// Whether ids are whole numbers, given as such or numbered from 0.
+    pub fn has_integer_ids(&self) -> bool {
+        self.ids.is_none() || self.integer_ids
+    }
+
+    /// The nodes' own ids, where they have some.
+    pub fn ids(&self) -> Option<&[String]> {
+        self.ids.as_deref()
     }
 
     /// The id of a node.

@@ -12,6 +12,8 @@ pub struct Summary {
     pub feature_nnz: usize,
     /// Nodes without any attribute.
     pub empty_feature_rows: usize,
+    /// Nodes that no layer joins to another.
+    pub unconnected: usize,
     /// The layers in order.
     pub layers: Vec<LayerSummary>,
     /// Number of classes, where labels are known.
@@ -76,6 +78,7 @@ impl MultiplexGraph {
             features: attributes.cols(),
             feature_nnz: attributes.nonzeros(),
             empty_feature_rows,
+            unconnected: self.unconnected(),
             layers: self.layers().iter().map(LayerSummary::of).collect(),
             classes: self.labels().map(|l| l.names.len()),
             splits: self.splits().map(|s| SplitSizes {
@@ -84,6 +87,24 @@ impl MultiplexGraph {
                 test: s.test.len(),
             }),
         }
+    }
+}
+
+impl MultiplexGraph {
+    /// How many nodes have no edge in any layer, in either direction; a self-loop is none.
+    fn unconnected(&self) -> usize {
+        let mut connected = vec![false; self.nodes()];
+        for m in self.layers().iter().map(|l| &l.adjacency) {
+            for r in 0..m.rows() {
+                let (columns, values) = m.row(r);
+                let edges = columns.iter().zip(values).filter(|(_, v)| **v != 0.0);
+                for (c, _) in edges.filter(|(c, _)| **c as usize != r) {
+                    connected[r] = true;
+                    connected[*c as usize] = true;
+                }
+            }
+        }
+        connected.iter().filter(|c| !**c).count()
     }
 }
 

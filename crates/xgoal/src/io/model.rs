@@ -3,8 +3,8 @@
 //! A model file holds, for layer `v` from 0, the tensors `layers.v.weight` (attributes x dim),
 //! `layers.v.self_weight` (the same shape, absent for a plain GCN) and `layers.v.bias` (dim), all f32;
 //! and in its metadata `format` = `xgoal`, `version` = `1`, `config`, the resolved settings as TOML, what a graph must
-//! have (`attributes`, their number, and `layers`, their names as JSON) and a `checksum`. Files of the first
-//! release have only the first three.
+//! have (`attributes`, their number, and `layers`, their names as JSON), a `checksum`, and where the source named its
+//! attributes `features`, what each column is, as JSON. Files of the first release have only the first three.
 
 use super::atomic;
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
@@ -35,13 +35,17 @@ pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
 
 fn content(model: &Model) -> (Tensors<'_>, BTreeMap<String, String>) {
     let layers: Vec<&str> = model.config().layers().iter().map(|l| l.name.as_str()).collect();
-    let metadata = BTreeMap::from([
+    let mut metadata = BTreeMap::from([
         ("format".to_string(), "xgoal".to_string()),
         ("version".to_string(), VERSION.to_string()),
         ("config".to_string(), model.config().to_toml()),
         ("attributes".to_string(), model.features().to_string()),
         ("layers".to_string(), serde_json::to_string(&layers).expect("plain strings")),
     ]);
+    if let Some(space) = model.space() {
+        let text = serde_json::to_string(space).expect("plain numbers and strings");
+        metadata.insert("features".to_string(), text);
+    }
     let mut tensors = Tensors::default();
     for (v, weights) in model.weights().iter().enumerate() {
         tensors.push_weights(&format!("layers.{v}"), weights);
@@ -64,7 +68,13 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let weights = (0..layers.len())
         .map(|v| file.weights(&format!("layers.{v}"), settings.encoder))
         .collect::<Result<Vec<_>>>()?;
-    let model = Model::new(settings.validate(&layers)?, weights)?;
+    let space = match file.optional_entry("features") {
+        None => None,
+        Some(text) => Some(serde_json::from_str(text).map_err(|e| {
+            wrong(format!("`features` in the file's metadata cannot be read: {e}"))
+        })?),
+    };
+    let model = Model::new(settings.validate(&layers)?, weights)?.with_space(space)?;
     // What the metadata says for others to read must be what the tensors are.
     if let Some(found) = file.optional_entry("attributes") {
         file.entry("checksum")?;
@@ -159,6 +169,7 @@ fn transpose(tensor: &Tensor) -> std::result::Result<Dense, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::features::{FeatureBlock, FeatureColumns, FeatureSpace, Scale, Term};
     use crate::model::initial_weights;
 
     fn model(encoder: &str) -> Model {
@@ -168,7 +179,20 @@ mod tests {
         settings.set("clusters", "4,5").unwrap();
         let config = settings.validate(&["a".into(), "b \"quoted\"".into()]).unwrap();
         let weights = initial_weights(&config, 5);
-        Model::new(config, weights).unwrap()
+        let terms = ["a", "b \"c\""].map(|t| Term { term: t.into(), weight: 0.1 + 0.2 });
+        let scale = Scale { column: "year".into(), mean: 2001.1, deviation: 1.0 / 3.0 };
+        let blocks = vec![
+            FeatureBlock {
+                name: "words".into(),
+                columns: FeatureColumns::Text { terms: terms.to_vec() },
+            },
+            FeatureBlock {
+                name: "numbers".into(),
+                columns: FeatureColumns::Numeric { scales: vec![scale.clone(), scale] },
+            },
+            FeatureBlock { name: "x".into(), columns: FeatureColumns::Numbered { count: 1 } },
+        ];
+        Model::new(config, weights).unwrap().with_space(Some(FeatureSpace { blocks })).unwrap()
     }
 
     #[test]

@@ -157,6 +157,27 @@ impl<T: Copy + Default> Csr<T> {
         Self { rows: self.cols, cols: self.rows, indptr, indices, values }
     }
 
+    /// The same entries in a larger matrix.
+    pub(crate) fn enlarged(mut self, rows: usize, cols: usize) -> Self {
+        assert!(rows >= self.rows && cols >= self.cols, "rows and columns are only added");
+        self.indptr.resize(rows + 1, self.indices.len());
+        Self { rows, cols, ..self }
+    }
+
+    /// The entries, by row and column, that are to be kept.
+    pub(crate) fn filtered(&self, keep: impl Fn(u32, u32) -> bool) -> Self {
+        let mut kept = Self::empty(self.rows, self.cols);
+        for r in 0..self.rows {
+            let (columns, row) = self.row(r);
+            for (c, v) in columns.iter().zip(row).filter(|(c, _)| keep(r as u32, **c)) {
+                kept.indices.push(*c);
+                kept.values.push(*v);
+            }
+            kept.indptr[r + 1] = kept.indices.len();
+        }
+        kept
+    }
+
     /// The same pattern with every value mapped.
     pub fn map<U: Copy>(&self, f: impl Fn(T) -> U) -> Csr<U> {
         self.map_entries(|_, _, v| f(v))
@@ -181,36 +202,14 @@ impl<T: Copy + Default> Csr<T> {
 
 impl Csr<f32> {
     /// Sorts (row, column, value) triplets and sums those at the same place.
-    pub fn from_triplets(
-        rows: usize,
-        cols: usize,
-        mut entries: Vec<(u32, u32, f32)>,
-    ) -> Result<Self> {
+    pub fn from_triplets(rows: usize, cols: usize, entries: Vec<(u32, u32, f32)>) -> Result<Self> {
         if let Some(bad) = entries.iter().find(|e| e.0 as usize >= rows || e.1 as usize >= cols) {
             return Err(Error::Data(format!(
                 "sparse matrix: an entry at ({}, {}), expected row < {rows} and column < {cols}",
                 bad.0, bad.1
             )));
         }
-        entries.sort_by_key(|e| (e.0, e.1));
-        let mut matrix = Csr::empty(rows, cols);
-        matrix.indices.reserve(entries.len());
-        matrix.values.reserve(entries.len());
-        let mut last = None;
-        for (r, c, v) in entries {
-            if last == Some((r, c)) {
-                *matrix.values.last_mut().expect("an entry came before") += v;
-            } else {
-                matrix.indices.push(c);
-                matrix.values.push(v);
-                matrix.indptr[r as usize + 1] += 1;
-                last = Some((r, c));
-            }
-        }
-        for r in 0..rows {
-            matrix.indptr[r + 1] += matrix.indptr[r];
-        }
-        Ok(matrix)
+        Ok(Self::gather(rows, cols, entries, |a, b| a + b).0)
     }
 
     /// The non-zeros of a dense matrix.

@@ -2,7 +2,10 @@
 
 mod csr;
 mod dense;
+mod gather;
 mod pages;
+
+pub(crate) use pages::prefer_large;
 
 pub use csr::Csr;
 pub use dense::Dense;

@@ -7,8 +7,10 @@
 //! | `state.safetensors` | while training is not over: what going on needs |
 //! | `state.previous.safetensors` | the state before that, should the newest be damaged |
 //! | `.lock` | while training is not over: held by the process that writes into the folder |
-//! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids |
+//! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids; or another [`Format`] |
 //! | `model.safetensors` | the weights, with the settings in the metadata |
+//! | `tensorboard` | a folder of event files, where they were asked for |
+//! | `warmup.safetensors` | the same as the warm-up left it, where there was one |
 //!
 //! Every file but the metrics is whole at any instant. A run begins with a state of its settings and its
 //! graph, which is written before anything that makes the folder a run, and ends when its states are taken away
@@ -30,8 +32,10 @@ use self::metrics::Metrics;
 use crate::engine::{Engine, EngineState};
 use crate::error::{Error, Result};
 use crate::graph::{Fingerprint, MultiplexGraph};
+use crate::io::embeddings::{self, Format};
 use crate::io::state::State;
-use crate::io::{atomic, embeddings, model};
+use crate::io::tensorboard::EventFile;
+use crate::io::{atomic, model};
 use crate::matrix::Dense;
 use crate::model::Model;
 use crate::settings::Config;
@@ -48,6 +52,8 @@ pub struct Run {
     metrics: Metrics,
     checkpoints: Checkpoints,
     graph: Fingerprint,
+    format: Format,
+    events: Option<EventFile>,
     cadence: Cadence,
     /// When the last state was saved, and the epochs it knows of.
     saved: (Instant, u64),
@@ -76,9 +82,29 @@ pub fn model_file(model: &Path) -> PathBuf {
     if model.is_dir() { model_path(model) } else { model.to_path_buf() }
 }
 
-/// Where a run keeps its embeddings.
+/// Where a run keeps the model that its warm-up led to.
+pub fn warmup_path(folder: &Path) -> PathBuf {
+    folder.join("warmup.safetensors")
+}
+
+/// Where a run keeps its embeddings, whatever their format; where there are none, where they would be.
 pub fn embeddings_path(folder: &Path) -> PathBuf {
-    folder.join("embeddings.npy")
+    let there = Format::ALL.iter().map(|f| embeddings_file(folder, *f)).find(|path| path.exists());
+    there.unwrap_or_else(|| embeddings_file(folder, Format::Npy))
+}
+
+/// The embeddings' file, given that file itself or the run it belongs to.
+pub fn embeddings_of(embeddings: &Path) -> PathBuf {
+    if embeddings.is_dir() { embeddings_path(embeddings) } else { embeddings.to_path_buf() }
+}
+
+fn embeddings_file(folder: &Path, format: Format) -> PathBuf {
+    folder.join(format!("embeddings.{}", format.extension()))
+}
+
+/// Every file that embeddings may be written into.
+fn embeddings_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    Format::ALL.iter().flat_map(|f| embeddings::files(&embeddings_file(folder, *f), *f))
 }
 
 /// Where a run keeps its resolved settings.
@@ -86,14 +112,15 @@ pub fn config_path(folder: &Path) -> PathBuf {
     folder.join("config.toml")
 }
 
-fn metrics_path(folder: &Path) -> PathBuf {
+/// Where a run keeps its metrics.
+pub fn metrics_path(folder: &Path) -> PathBuf {
     folder.join("metrics.jsonl")
 }
 
 /// Files that are written whole, besides the states.
-fn own_files(folder: &Path) -> [PathBuf; 4] {
-    let embeddings = embeddings_path(folder);
-    [config_path(folder), model_path(folder), embeddings::ids_path(&embeddings), embeddings]
+fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let models = [config_path(folder), model_path(folder), warmup_path(folder)];
+    models.into_iter().chain(embeddings_files(folder))
 }
 
 fn write_config(folder: &Path, config: &Config) -> Result<()> {
@@ -135,6 +162,8 @@ impl Run {
         }
         Self {
             checkpoints: Checkpoints::of(&folder),
+            format: Format::of(&embeddings_path(&folder)).unwrap_or(Format::Npy),
+            events: None,
             folder,
             lock,
             metrics,
@@ -150,6 +179,29 @@ impl Run {
     fn with_remarks(mut self, remarks: Vec<String>) -> Self {
         self.remarks.extend(remarks);
         self
+    }
+
+    /// Writes the embeddings in this format: else `.npy`, or as before in a run that goes on.
+    #[must_use]
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Writes every epoch from the given one on for TensorBoard too, into the folder `tensorboard`.
+    pub fn with_tensorboard(mut self, layers: &[String], epoch: u64) -> Result<Self> {
+        self.events = Some(EventFile::create(&self.folder.join("tensorboard"), layers, epoch)?);
+        Ok(self)
+    }
+
+    /// Whether a folder holds a run that went to its end.
+    pub fn is_finished(folder: &Path) -> bool {
+        model_path(folder).exists() && !Checkpoints::of(folder).exist()
+    }
+
+    /// Whether a folder holds a run that can go on.
+    pub fn is_resumable(folder: &Path) -> bool {
+        Checkpoints::of(folder).exist()
     }
 
     /// Saves states by another rule.
@@ -177,6 +229,9 @@ impl Run {
     /// Takes down an epoch of the trainer, and saves where it stands when that is due.
     pub fn epoch<E: Engine>(&mut self, record: &EpochRecord, trainer: &Trainer<E>) -> Result<()> {
         self.metrics.append(record)?;
+        if let Some(events) = &mut self.events {
+            events.record(record)?;
+        }
         let since = Since {
             epochs: (trainer.progress().epochs() - self.saved.1) as u32,
             time: self.saved.0.elapsed(),
@@ -208,6 +263,11 @@ impl Run {
         self.checkpoints.write(&State { config, progress, engine, graph: &self.graph })
     }
 
+    /// Keeps the model that the joint stage starts from.
+    pub fn keep_warmup(&self, model: &Model) -> Result<()> {
+        model::write(&warmup_path(&self.folder), model)
+    }
+
     /// Writes what was learnt. The states go once training is over.
     pub fn finish(
         &mut self,
@@ -216,7 +276,14 @@ impl Run {
         graph: &MultiplexGraph,
         interrupted: bool,
     ) -> Result<()> {
-        embeddings::write(&embeddings_path(&self.folder), mean, graph)?;
+        let file = embeddings_file(&self.folder, self.format);
+        let written = embeddings::write(&file, self.format, mean, graph)?;
+        // A run that went on in another format keeps one file of embeddings.
+        for other in embeddings_files(&self.folder) {
+            if !written.contains(&other) && other.exists() {
+                std::fs::remove_file(&other).map_err(|e| Error::io(&other, e))?;
+            }
+        }
         model::write(&model_path(&self.folder), model)?;
         if !interrupted {
             self.metrics.sync()?;

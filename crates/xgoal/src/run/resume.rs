@@ -3,7 +3,7 @@
 use super::checkpoint::Checkpoints;
 use super::lock::Lock;
 use super::metrics::Metrics;
-use super::{Run, config_path, metrics_path, model_path, own_files, write_config};
+use super::{Run, config_path, metrics_path, own_files, write_config};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::io::atomic;
@@ -31,7 +31,7 @@ impl Unfinished {
             return Err(nothing("there is no such folder"));
         }
         if !checkpoints.exist() {
-            return Err(nothing(match model_path(folder).exists() {
+            return Err(nothing(match Run::is_finished(folder) {
                 true => "there is no saved state (a finished run has none)",
                 false => "no run was begun here; leave out --resume to begin one",
             }));

@@ -43,6 +43,8 @@ pub struct EpochRecord {
     pub mi_node: Option<f64>,
     /// Lower bound on the information between clusters and other layers (Theorem 2).
     pub mi_cluster: Option<f64>,
+    /// Mean cosine between a node's embeddings in two layers, pair after pair.
+    pub agreement: Vec<f64>,
     /// Whether prototypes were found in this epoch.
     pub reclustered: bool,
     /// Epochs without a new best loss that are still allowed.
@@ -214,6 +216,7 @@ impl<E: Engine> Trainer<E> {
             r_c: terms.r_c,
             mi_node: terms.mi_node,
             mi_cluster: terms.mi_cluster,
+            agreement: terms.agreement,
             reclustered: recluster,
             patience_left,
             seconds,
@@ -283,6 +286,11 @@ impl<E: Engine> Trainer<E> {
         &self.config
     }
 
+    /// A copy of the weights as they are.
+    pub fn weights(&self) -> Vec<LayerWeights> {
+        self.engine.weights()
+    }
+
     /// The engine's state, to go on later. A state that is not good to go on from is an error.
     pub fn state(&self) -> Result<EngineState> {
         let state = self.engine.state();
@@ -309,7 +317,6 @@ mod tests {
     use super::*;
     use crate::engine::Terms;
     use crate::matrix::Dense;
-    use crate::model::LayerWeights;
     use crate::settings::Settings;
 
     /// Plays back losses and writes down what it is told.

@@ -7,6 +7,7 @@
 
 mod adam;
 mod adjacency;
+mod agreement;
 mod attributes;
 mod bits;
 mod draw;

@@ -39,7 +39,7 @@ pub(super) fn read(path: &Path) -> Result<Matrix> {
 }
 
 /// Dense or sparse, as the content suggests.
-fn by_density(matrix: Dense) -> Matrix {
+pub(super) fn by_density(matrix: Dense) -> Matrix {
     let share = |nonzeros: usize| nonzeros as f64 / matrix.values().len().max(1) as f64;
     let nonzeros = matrix.values().iter().filter(|v| **v != 0.0).count();
     if share(nonzeros) > Matrix::DENSE_ABOVE {
@@ -99,4 +99,23 @@ pub(super) fn side_by_side(mut blocks: Vec<Matrix>) -> Matrix {
         indptr.push(indices.len());
     }
     Matrix::Sparse(Csr::try_new(rows, cols, indptr, indices, values).expect("rows stay sorted"))
+}
+
+/// The matrix with rows of zeros added.
+pub(super) fn with_rows(matrix: Matrix, rows: usize) -> Matrix {
+    if matrix.rows() == rows {
+        return matrix;
+    }
+    match matrix {
+        Matrix::Sparse(m) => {
+            let cols = m.cols();
+            Matrix::Sparse(m.enlarged(rows, cols))
+        }
+        Matrix::Dense(m) => {
+            let cols = m.cols();
+            let mut values = m.into_values();
+            values.resize(rows * cols, 0.0);
+            Matrix::Dense(Dense::from_vec(rows, cols, values).expect("whole rows were added"))
+        }
+    }
 }

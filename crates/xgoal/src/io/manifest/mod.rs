@@ -2,33 +2,64 @@
 //!
 //! ```toml
 //! [nodes]
-//! file = "nodes.csv"          # one row per node
-//! id = "id"
+//! file = "papers.csv"                 # one row per node
+//! id = "paper"
 //!
-//! [[features]]                # one or several blocks, side by side
-//! matrix = "words.npz"        # SciPy sparse, or .npy; a row per node, in the order of the node table
+//! [[features]]                        # one or several blocks, side by side
+//! text = ["title", "abstract"]
 //!
-//! [[layers]]
+//! [[layers]]                          # a row per edge
 //! name = "cites"
-//! matrix = "cites.npz"
+//! edges = "cites.csv"
+//! source = "from"
+//! target = "to"
+//!
+//! [[layers]]                          # papers that share an author
+//! name = "same author"
+//! path = [{ file = "wrote.csv", from = "paper", to = "author" }]
 //!
 //! [labels]
-//! column = "class"            # of the node table; empty where unknown
-//!
-//! [splits]
-//! column = "split"            # train, val, test, or empty
+//! column = "field"
 //! ```
+//!
+//! The text becomes what it says (`schema`), the node table its ids (`nodes`), tables of pairs layers (`layers`) and
+//! columns attributes (`features`). What was skipped, added or drawn on the way is in the [`Report`].
 
+mod features;
+mod labels;
+mod layers;
 mod matrices;
 mod nodes;
+mod pairs;
+mod report;
 mod schema;
 mod section;
 
+pub use report::{BlockReport, DrawnSplit, Duplicates, PathReport, Report, TableReport};
+
 use crate::error::{Error, ParseError, Result};
-use crate::graph::{Labels, Layer, MultiplexGraph, Splits};
-use nodes::NodeTable;
-use schema::{LayerSpec, Manifest};
+use crate::graph::features::FeatureSpace;
+use crate::graph::{Layer, MultiplexGraph};
+use crate::io::table::Ids;
+use layers::Reading;
+use nodes::{Keyed, NodeSet};
+use schema::labels::{Shares, SplitSource};
+use schema::layers::LayerSpec;
+use schema::{Manifest, TableSpec};
 use std::path::{Path, PathBuf};
+
+/// How a manifest is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadOptions<'a> {
+    /// These layers, in this order; all of them where it says nothing.
+    pub layers: Option<&'a [String]>,
+    /// The columns of a trained model, to encode attributes by.
+    pub features: Option<&'a FeatureSpace>,
+    /// Bytes of memory that layers may take.
+    pub memory: Option<u64>,
+    /// Whether the source is only looked at, so that repeated ids are reported and no error.
+    pub inspect: bool,
+}
 
 /// The manifest a source stands for: the file itself, or the one in a folder.
 pub fn manifest_of(source: &Path) -> Option<PathBuf> {
@@ -40,88 +71,134 @@ pub fn manifest_of(source: &Path) -> Option<PathBuf> {
     is_toml.then(|| source.to_path_buf())
 }
 
-/// Reads the graph a manifest describes, with the named layers in that order, or all of them.
-pub fn read(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGraph> {
+/// The node table of a source with a manifest, and its column of ids.
+pub fn node_table(source: &Path) -> Result<Option<(PathBuf, String)>> {
+    let Some(path) = manifest_of(source) else { return Ok(None) };
+    let manifest = parse(&path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(manifest.nodes.map(|spec| (folder.join(spec.file), spec.id)))
+}
+
+/// Reads the graph a manifest describes.
+pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, Report)> {
+    let manifest = parse(path)?;
+    let wanted = select(&manifest.layers, options.layers)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    graph(folder, &manifest, &wanted, options).map_err(|e| match e {
+        Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
+        other => other,
+    })
+}
+
+fn parse(path: &Path) -> Result<Manifest> {
     let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
         _ => Error::io(path, e),
     })?;
-    let manifest = Manifest::parse(&text).map_err(|e| e.in_file(path))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
+    Manifest::parse(&text).map_err(|e| e.in_file(path))
+}
 
-    let wanted = select(&manifest.layers, layers).map_err(|e| match e {
-        Error::Data(message) => ParseError::new(message).in_file(path),
-        other => other,
-    })?;
-    let node_file = folder.join(&manifest.nodes.file);
-    let columns = [&manifest.labels, &manifest.splits].into_iter().flatten();
-    let columns: Vec<&str> = std::iter::once(&manifest.nodes.id)
-        .chain(columns.map(|c| &c.column))
-        .map(|c| &**c)
-        .collect();
-    let table = NodeTable::read(&node_file, &columns)?;
-    let ids = table.column(&manifest.nodes.id).to_vec();
-    let nodes = ids.len();
-
-    let mut blocks = Vec::new();
-    for block in &manifest.features {
-        let file = folder.join(&block.matrix);
-        let matrix = matrices::read(&file)?;
-        if matrix.rows() != nodes {
-            return Err(ParseError::new(format!(
-                "{} rows; expected {nodes}, a row for each node of {}",
-                matrix.rows(),
-                node_file.display()
-            ))
-            .in_file(&file));
+fn graph(
+    folder: &Path,
+    manifest: &Manifest,
+    wanted: &[&LayerSpec],
+    options: &ReadOptions<'_>,
+) -> Result<(MultiplexGraph, Report)> {
+    let mut report = Report::default();
+    let nodes = match &manifest.nodes {
+        Some(spec) => {
+            let columns = node_columns(manifest, options.features);
+            NodeSet::read(folder, spec, &columns, options.inspect, &mut report)?
         }
-        blocks.push(matrix);
-    }
-    if blocks.is_empty() {
-        return Err(ParseError::new("no [[features]]; expected at least one block").in_file(path));
-    }
-    let mut read = Vec::with_capacity(wanted.len());
-    for layer in wanted {
-        let file = folder.join(&layer.matrix);
-        let adjacency = matrices::read(&file)?.into_csr();
-        if (adjacency.rows(), adjacency.cols()) != (nodes, nodes) {
-            return Err(ParseError::new(format!(
-                "{} x {}; expected {nodes} x {nodes}, as {} has {nodes} rows",
-                adjacency.rows(),
-                adjacency.cols(),
-                node_file.display()
-            ))
-            .in_file(&file));
-        }
-        read.push(Layer { name: layer.name.clone(), adjacency });
-    }
-    let named = |e: Error| match e {
-        Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
-        other => other,
+        None => NodeSet::default(),
     };
-    let mut graph = MultiplexGraph::new(read, matrices::side_by_side(blocks)).map_err(named)?;
-    graph = graph.with_ids(ids).map_err(|e| match e {
-        Error::Data(message) => Error::Data(format!("{}: {message}", node_file.display())),
-        other => other,
-    })?;
-    if let Some(labels) = &manifest.labels {
-        graph = graph.with_labels(as_labels(table.column(&labels.column))).map_err(named)?;
+    let mut reading = Reading { folder, memory: options.memory };
+    let mut matrices = Vec::with_capacity(wanted.len());
+    for layer in wanted {
+        let matrix = layers::read(&reading, layer, &nodes, &mut report)?;
+        // What one layer takes is no longer there for the next.
+        let taken = (8 * (matrix.nnz() + matrix.rows())) as u64;
+        reading.memory = reading.memory.map(|free| free.saturating_sub(taken));
+        matrices.push(matrix);
     }
-    if let Some(splits) = &manifest.splits {
-        let splits = as_splits(table.column(&splits.column), &splits.column)
-            .map_err(|e| e.in_file(&node_file))?;
-        graph = graph.with_splits(splits).map_err(named)?;
+    let count = nodes.count();
+    report.added_nodes = count - nodes.listed;
+    let layers = wanted.iter().zip(matrices).map(|(spec, matrix)| Layer {
+        name: spec.name.clone(),
+        adjacency: matrix.enlarged(count, count),
+    });
+    let layers: Vec<Layer> = layers.collect();
+
+    let (space, attributes) =
+        features::read(folder, &manifest.features, &nodes, options.features, &mut report)?;
+    let mut by_node = |column: &str, table: &Option<TableSpec>, used_for: &str| match table {
+        None => Ok(None),
+        Some(table) => {
+            let used_for = used_for.to_owned();
+            Keyed::read(folder, table, &[column], &nodes, used_for, &mut report).map(Some)
+        }
+    };
+    let mut found_labels = None;
+    if let Some(spec) = &manifest.labels {
+        let own = by_node(&spec.column, &spec.table, "labels")?;
+        let keyed = own.as_ref().or(nodes.table.as_ref()).expect("checked by the schema");
+        found_labels = Some(labels::labels(keyed, &spec.column, count)?);
     }
-    Ok(graph)
+    let splits = match manifest.splits.as_ref().map(|s| &s.source) {
+        Some(SplitSource::Column { column, table }) => {
+            let own = by_node(column, table, "splits")?;
+            let keyed = own.as_ref().or(nodes.table.as_ref()).expect("checked by the schema");
+            Some(labels::splits(keyed, column, count)?)
+        }
+        Some(SplitSource::Random(shares)) => {
+            found_labels.as_ref().map(|labels| labels::draw(labels, *shares).0)
+        }
+        None => found_labels.as_ref().map(|labels| {
+            let (splits, drawn) = labels::draw(labels, Shares::default());
+            report.drawn_split = Some(drawn);
+            splits
+        }),
+    };
+
+    let ids = nodes.ids.into_inner().expect("no reader panics");
+    let mut graph = MultiplexGraph::new(layers, attributes)?.with_features(space)?;
+    graph = match whole_numbers(&ids, nodes.table.as_ref()) {
+        Some(numbers) => graph.with_integer_ids(&numbers)?,
+        None => graph.with_ids(ids.names().map(str::to_owned).collect())?,
+    };
+    if let Some(labels) = found_labels {
+        graph = graph.with_labels(labels)?;
+    }
+    if let Some(splits) = splits {
+        graph = graph.with_splits(splits)?;
+    }
+    Ok((graph, report))
+}
+
+/// The ids as numbers, where the node table has them as such.
+fn whole_numbers(ids: &Ids, table: Option<&Keyed>) -> Option<Vec<i64>> {
+    table.filter(|table| table.has_integer_ids())?;
+    ids.names().map(|id| id.parse().ok()).collect()
+}
+
+/// The columns of the node table that something is made of.
+fn node_columns<'a>(manifest: &'a Manifest, space: Option<&FeatureSpace>) -> Vec<&'a str> {
+    let known = |name: &str| space.is_none_or(|s| s.blocks.iter().any(|b| b.name == name));
+    let features = manifest.features.iter().filter(|f| known(&f.name));
+    let mut columns: Vec<&str> = features.flat_map(|f| f.node_columns()).collect();
+    if let Some(labels) = manifest.labels.as_ref().filter(|l| l.table.is_none()) {
+        columns.push(&labels.column);
+    }
+    if let Some(SplitSource::Column { column, table: None }) =
+        manifest.splits.as_ref().map(|s| &s.source)
+    {
+        columns.push(column);
+    }
+    columns
 }
 
 /// The layers asked for, in that order.
 fn select<'a>(specs: &'a [LayerSpec], names: Option<&[String]>) -> Result<Vec<&'a LayerSpec>> {
-    for (i, spec) in specs.iter().enumerate() {
-        if specs[..i].iter().any(|other| other.name == spec.name) {
-            return Err(Error::Data(format!("two layers are called `{}`", spec.name)));
-        }
-    }
     let Some(names) = names else { return Ok(specs.iter().collect()) };
     let mut selected: Vec<&LayerSpec> = Vec::with_capacity(names.len());
     for name in names {
@@ -139,34 +216,6 @@ fn select<'a>(specs: &'a [LayerSpec], names: Option<&[String]>) -> Result<Vec<&'
         selected.push(found);
     }
     Ok(selected)
-}
-
-/// Classes in the order of their names; an empty field is unknown.
-fn as_labels(column: &[String]) -> Labels {
-    let mut names: Vec<String> = column.iter().filter(|c| !c.is_empty()).cloned().collect();
-    names.sort_unstable();
-    names.dedup();
-    let class = |name: &String| names.binary_search(name).ok().map(|c| c as u32);
-    Labels { classes: column.iter().map(class).collect(), names }
-}
-
-fn as_splits(column: &[String], name: &str) -> std::result::Result<Splits, ParseError> {
-    let mut splits = Splits::default();
-    for (node, part) in column.iter().enumerate() {
-        match part.as_str() {
-            "train" => splits.train.push(node as u32),
-            "val" => splits.val.push(node as u32),
-            "test" => splits.test.push(node as u32),
-            "" => {}
-            other => {
-                return Err(ParseError::new(format!(
-                    "row {}: `{other}` in column `{name}`; expected train, val, test or nothing",
-                    node + 1
-                )));
-            }
-        }
-    }
-    Ok(splits)
 }
 
 #[cfg(test)]

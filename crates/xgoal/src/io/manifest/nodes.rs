@@ -1,60 +1,225 @@
-//! The node table: ids, and the columns that others ask for.
+//! Nodes: their ids, and tables that say something about each.
 
-use crate::error::{Error, ParseError, Result};
-use std::collections::HashMap;
+use super::report::{Duplicates, Report, TableReport};
+use super::schema::{NodeSpec, OnUnknown, TableSpec};
+use crate::error::Result;
+use crate::io::table::{Column, Ids, Misfit, NONE, Rows, Table};
 use std::path::Path;
+use std::sync::RwLock;
 
-/// Columns of a table, as text.
-#[derive(Debug)]
-pub(super) struct NodeTable {
-    columns: HashMap<String, Vec<String>>,
+/// Ids or rows that a message lists before it says how many more there are.
+const LISTED: usize = 5;
+
+/// All nodes: those of the node table first, then those that layers add.
+#[derive(Default)]
+pub(super) struct NodeSet {
+    pub ids: RwLock<Ids>,
+    /// How many nodes the node table lists.
+    pub listed: usize,
+    pub table: Option<Keyed>,
 }
 
-impl NodeTable {
-    /// Reads the named columns.
-    pub(super) fn read(path: &Path, wanted: &[&str]) -> Result<Self> {
-        let wrong = |message: String| ParseError::new(message).in_file(path);
-        let unreadable = |e: csv::Error| match e.into_kind() {
-            csv::ErrorKind::Io(e) => Error::io(path, e),
-            csv::ErrorKind::UnequalLengths { pos, expected_len, len } => wrong(format!(
-                "line {}: {len} fields; expected {expected_len}, as in the first line",
-                pos.map_or(0, |p| p.line())
-            )),
-            csv::ErrorKind::Utf8 { pos, .. } => {
-                wrong(format!("line {}: not UTF-8 text", pos.map_or(0, |p| p.line())))
+/// Columns of a table, by node.
+pub(super) struct Keyed {
+    table: Table,
+    /// The column of the ids.
+    id: String,
+    names: Vec<String>,
+    rows: Rows,
+    /// The row of each node; where every row is the node of its number, nothing.
+    row_of: Option<Vec<u32>>,
+}
+
+impl NodeSet {
+    /// Reads the node table with the columns that others need.
+    ///
+    /// An id that stands there twice is an error, except where the source is only looked at.
+    pub(super) fn read(
+        folder: &Path,
+        spec: &NodeSpec,
+        columns: &[&str],
+        inspect: bool,
+        report: &mut Report,
+    ) -> Result<Self> {
+        let table = Table::open(&folder.join(&spec.file))?;
+        let mut names = vec![spec.id.as_str()];
+        names.extend(columns.iter().filter(|c| **c != spec.id));
+        names.sort_unstable();
+        names.dedup();
+        let rows = table.read(&names)?;
+        let id = names.iter().position(|n| *n == spec.id).expect("asked for");
+        let mut ids = Ids::default();
+        let mut first_row: Vec<u32> = Vec::new();
+        let mut duplicates = Duplicates::default();
+        let names_of_rows = rows.columns[id]
+            .ids()
+            .map_err(|(row, misfit)| table.misfit(&rows.place(row), &spec.id, &misfit))?;
+        for row in 0..rows.count {
+            let name = names_of_rows.get(row);
+            let (number, new) = ids.insert(name);
+            if new {
+                first_row.push(row as u32);
+                continue;
             }
-            other => wrong(format!("{other:?}")),
-        };
-        // The crate would report a folder as an unreadable line.
-        let (file, _) = crate::io::decode::open(path)?;
-        let mut reader = csv::Reader::from_reader(file);
-        let header = reader.headers().map_err(unreadable)?.clone();
-        let mut places = Vec::with_capacity(wanted.len());
-        for name in wanted {
-            let mut found = header.iter().enumerate().filter(|(_, h)| h == name).map(|(i, _)| i);
-            match (found.next(), found.next()) {
-                (Some(place), None) => places.push(place),
-                (None, _) => {
-                    let there: Vec<&str> = header.iter().collect();
-                    let there = there.join(", ");
-                    return Err(wrong(format!("no column `{name}`; the columns are {there}")));
+            duplicates.rows += 1;
+            if duplicates.examples.len() < LISTED {
+                let first = rows.place(first_row[number as usize] as usize);
+                duplicates.examples.push(format!("`{name}` ({first} and {})", rows.place(row)));
+            }
+        }
+        if duplicates.rows > 0 && !inspect {
+            return Err(table.wrong(format!(
+                "{} rows repeat an id of column `{}`: {}{}; expected a row per node",
+                duplicates.rows,
+                spec.id,
+                duplicates.examples.join(", "),
+                if duplicates.rows > LISTED { ", ..." } else { "" }
+            )));
+        }
+        if ids.len() == 0 {
+            return Err(table.wrong("no rows; expected a row per node".into()));
+        }
+        let row_of = (duplicates.rows > 0).then_some(first_row);
+        report.duplicate_ids = duplicates;
+        let names = names.into_iter().map(str::to_owned).collect();
+        let listed = ids.len();
+        let table = Some(Keyed { table, id: spec.id.clone(), names, rows, row_of });
+        Ok(Self { ids: RwLock::new(ids), listed, table })
+    }
+
+    /// How many nodes there are by now.
+    pub(super) fn count(&self) -> usize {
+        self.ids.read().expect("no reader panics").len()
+    }
+
+    /// What messages call the set of known nodes.
+    pub(super) fn called(&self) -> String {
+        match &self.table {
+            Some(keyed) => keyed.table.path().display().to_string(),
+            None => "the layers".into(),
+        }
+    }
+}
+
+impl Keyed {
+    /// Reads columns of another table than the node table.
+    pub(super) fn read(
+        folder: &Path,
+        spec: &TableSpec,
+        columns: &[&str],
+        nodes: &NodeSet,
+        used_for: String,
+        report: &mut Report,
+    ) -> Result<Self> {
+        let table = Table::open(&folder.join(&spec.file))?;
+        let mut names = vec![spec.id.as_str()];
+        names.extend_from_slice(columns);
+        let rows = table.read(&names)?;
+        let ids = nodes.ids.read().expect("no reader panics");
+        let mut row_of = vec![NONE; ids.len()];
+        let mut unknown = Unknown::default();
+        let names_of_rows = rows.columns[0]
+            .ids()
+            .map_err(|(row, misfit)| table.misfit(&rows.place(row), &spec.id, &misfit))?;
+        for (row, node) in ids.get_all(&names_of_rows).into_iter().enumerate() {
+            let place = || rows.place(row);
+            let name = names_of_rows.get(row);
+            match Some(node).filter(|node| *node != NONE) {
+                None => unknown.add(name, place, &spec.id),
+                Some(node) if row_of[node as usize] == NONE => row_of[node as usize] = row as u32,
+                Some(node) => {
+                    let first = rows.place(row_of[node as usize] as usize);
+                    return Err(table.wrong(format!(
+                        "{}, column `{}`: `{name}` stands in {first} already; expected one row per node",
+                        place(),
+                        spec.id
+                    )));
                 }
-                _ => return Err(wrong(format!("two columns are called `{name}`"))),
             }
         }
-        let mut columns = vec![Vec::new(); wanted.len()];
-        let mut record = csv::StringRecord::new();
-        while reader.read_record(&mut record).map_err(unreadable)? {
-            for (column, place) in columns.iter_mut().zip(&places) {
-                column.push(record[*place].to_owned());
-            }
-        }
-        let names = wanted.iter().map(|name| name.to_string());
-        Ok(Self { columns: names.zip(columns).collect() })
+        unknown.check(&table, spec.on_unknown, nodes)?;
+        report.tables.push(TableReport {
+            file: spec.file.display().to_string(),
+            used_for,
+            rows: rows.count,
+            unknown: unknown.count,
+            duplicates: 0,
+        });
+        let names = names.into_iter().map(str::to_owned).collect();
+        Ok(Self { table, id: spec.id.clone(), names, rows, row_of: Some(row_of) })
     }
 
     /// A column that was asked for.
-    pub(super) fn column(&self, name: &str) -> &[String] {
-        &self.columns[name]
+    pub(super) fn column(&self, name: &str) -> &Column {
+        let at = self.names.iter().position(|n| n == name).expect("a column that was read");
+        &self.rows.columns[at]
+    }
+
+    /// Whether the file has the ids as numbers.
+    pub(super) fn has_integer_ids(&self) -> bool {
+        matches!(self.column(&self.id), Column::Integers(_))
+    }
+
+    /// The row of a node.
+    pub(super) fn row(&self, node: usize) -> Option<usize> {
+        match &self.row_of {
+            None => Some(node).filter(|node| *node < self.rows.count),
+            Some(rows) => rows.get(node).filter(|row| **row != NONE).map(|row| *row as usize),
+        }
+    }
+
+    /// An error about a field.
+    pub(super) fn misfit(&self, row: usize, column: &str, misfit: &Misfit) -> crate::Error {
+        self.table.misfit(&self.rows.place(row), column, misfit)
+    }
+
+    /// An error about a field, in words.
+    pub(super) fn wrong(&self, row: usize, column: &str, message: &str) -> crate::Error {
+        let place = self.rows.place(row);
+        self.table.wrong(format!("{place}, column `{column}`: {message}"))
+    }
+
+    /// An error about the table.
+    pub(super) fn wrong_table(&self, message: String) -> crate::Error {
+        self.table.wrong(message)
+    }
+}
+
+/// Rows that name a node which is not known.
+#[derive(Debug, Default)]
+pub(super) struct Unknown {
+    pub count: usize,
+    examples: Vec<String>,
+}
+
+impl Unknown {
+    pub(super) fn add(&mut self, name: &str, place: impl FnOnce() -> String, column: &str) {
+        self.count += 1;
+        if self.examples.len() < LISTED {
+            let name = crate::io::decode::quoted(name);
+            self.examples.push(format!("{name} ({}, column `{column}`)", place()));
+        }
+    }
+
+    /// Those of one batch after those of the batches before.
+    pub(super) fn append(&mut self, more: Self) {
+        self.count += more.count;
+        let room = LISTED - self.examples.len();
+        self.examples.extend(more.examples.into_iter().take(room));
+    }
+
+    /// An error, where unknown nodes are one.
+    pub(super) fn check(&self, table: &Table, rule: OnUnknown, nodes: &NodeSet) -> Result<()> {
+        if self.count == 0 || rule != OnUnknown::Error {
+            return Ok(());
+        }
+        Err(table.wrong(format!(
+            "{} {} not in {}: {}{}; correct them, or set on_unknown = \"skip\" or \"add\"",
+            self.count,
+            if self.count == 1 { "id is" } else { "ids are" },
+            nodes.called(),
+            self.examples.join(", "),
+            if self.count > self.examples.len() { ", ..." } else { "" }
+        )))
     }
 }

@@ -1,0 +1,22 @@
+//! Parquet, column by column: flat columns of strings, numbers and booleans, and lists of numbers.
+
+#[cfg(feature = "parquet")]
+mod columns;
+#[cfg(feature = "parquet")]
+mod reader;
+#[cfg(not(feature = "parquet"))]
+mod without;
+#[cfg(feature = "parquet")]
+mod writer;
+
+#[cfg(feature = "parquet")]
+pub(super) use reader::ParquetTable;
+#[cfg(not(feature = "parquet"))]
+pub(super) use without::ParquetTable;
+#[cfg(not(feature = "parquet"))]
+pub(crate) use without::write;
+#[cfg(feature = "parquet")]
+pub(crate) use writer::write;
+
+#[cfg(all(test, feature = "parquet"))]
+mod tests;
