@@ -14,6 +14,10 @@ mod generate;
 mod info;
 #[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod kill;
+#[cfg(target_os = "linux")]
+mod memory;
 mod npz;
 mod plot;
 mod real_data;
@@ -22,3 +26,5 @@ mod similar;
 mod sweep;
 mod tables;
 mod train;
+#[cfg(target_os = "linux")]
+mod unwritable;
