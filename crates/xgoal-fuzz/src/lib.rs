@@ -24,7 +24,7 @@ pub fn note_panic(message: &str) {
 
 /// Reads an input; says what is wrong with how that went.
 pub fn try_input(target: Target, input: &[u8]) -> Result<(), String> {
-    let read = AssertUnwindSafe(|| limits::within(input.len(), || target.read(input)));
+    let read = AssertUnwindSafe(|| limits::within(target.free, input.len(), || target.read(input)));
     catch_unwind(read).unwrap_or_else(|_| {
         Err(format!("a panic: {}", PANIC.lock().unwrap_or_else(|e| e.into_inner())))
     })

@@ -1,14 +1,17 @@
 //! What one call of a target may take: memory in proportion to its input, and time.
 //!
-//! The allocator counts what is held. A call that goes beyond [`memory`] is a finding even where the machine has the
+//! The allocator counts what is held. A call that goes beyond its share is a finding even where the machine has the
 //! memory, so that what a header merely claims shows.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that a call may hold whatever its input is.
 pub const FREE: usize = 64 << 20;
+/// The same where Parquet is read, in which a few bits name a value any number of times: the reader's own limit.
+pub const FREE_WITH_RUNS: usize = 5 << 28;
 /// Bytes that a call may hold for each byte of its input: deflate unpacks at most 1032 times, and a byte becomes a
 /// number of 8.
 pub const PER_BYTE: usize = 1 << 14;
@@ -20,19 +23,17 @@ pub const TIME: Duration = Duration::from_secs(10);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes that a call with so long an input may hold.
-pub fn memory(length: usize) -> usize {
-    FREE + PER_BYTE * length
-}
-
-/// Runs a call; says what it took too much of.
-pub fn within(length: usize, call: impl FnOnce()) -> Result<(), String> {
+/// Runs a call that may hold so many bytes, and more for the length of its input; says what it took too much of.
+pub fn within(free: usize, length: usize, call: impl FnOnce()) -> Result<(), String> {
+    // One at a time, as there is one count.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
     let (before, start) = (HELD.load(Ordering::Relaxed), Instant::now());
     PEAK.store(before, Ordering::Relaxed);
     call();
     let held = PEAK.load(Ordering::Relaxed).saturating_sub(before);
-    if held > memory(length) {
-        let most = memory(length);
+    let most = free + PER_BYTE * length;
+    if held > most {
         return Err(format!("{held} bytes held for an input of {length}; expected up to {most}"));
     }
     match start.elapsed() {

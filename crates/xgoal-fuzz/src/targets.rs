@@ -1,5 +1,6 @@
 //! The targets: each hands its input to one way into the library.
 
+use crate::limits::{FREE, FREE_WITH_RUNS};
 use crate::parts;
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
@@ -16,29 +17,48 @@ use xgoal_view::training::Training;
 pub struct Target {
     /// Its name, as `scripts/fuzz.sh` and the documentation list it.
     pub name: &'static str,
+    /// Bytes that it may hold whatever its input is.
+    pub free: usize,
     read: fn(&Path, &[u8]),
+}
+
+impl Target {
+    const fn new(name: &'static str, read: fn(&Path, &[u8])) -> Self {
+        Self { name, free: FREE, read }
+    }
+
+    const fn with_runs(name: &'static str, read: fn(&Path, &[u8])) -> Self {
+        Self { name, free: FREE_WITH_RUNS, read }
+    }
 }
 
 /// All targets.
 pub const TARGETS: [Target; 12] = [
-    Target { name: "mat", read: mat },
-    Target { name: "pickle", read: pickle },
-    Target { name: "npz", read: npz },
-    Target { name: "npy", read: numpy },
-    Target { name: "torch", read: checkpoint },
-    Target { name: "model", read: safetensors },
-    Target { name: "run", read: run },
-    Target { name: "manifest", read: manifest },
-    Target { name: "delimited", read: delimited },
-    Target { name: "parquet", read: parquet },
-    Target { name: "settings", read: settings },
-    Target { name: "embeddings", read: embedded },
+    Target::new("mat", mat),
+    Target::new("pickle", pickle),
+    Target::new("npz", npz),
+    Target::new("npy", numpy),
+    Target::new("torch", checkpoint),
+    Target::new("model", safetensors),
+    Target::new("run", run),
+    Target::with_runs("manifest", manifest),
+    Target::new("delimited", delimited),
+    Target::with_runs("parquet", parquet),
+    Target::new("settings", settings),
+    Target::with_runs("embeddings", embedded),
 ];
 
 thread_local! {
-    /// Where inputs become files, in memory where `TMPDIR` is.
-    static FOLDER: LazyCell<TempDir> =
-        const { LazyCell::new(|| tempfile::tempdir().expect("a folder for inputs")) };
+    static FOLDER: LazyCell<TempDir> = const { LazyCell::new(folder) };
+}
+
+/// Where inputs become files: in memory where there is a file system there, as a disk would take most of the time.
+fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let own = std::env::var_os("TMPDIR").is_some();
+    let folder =
+        if memory.is_dir() && !own { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    folder.expect("a folder for inputs")
 }
 
 impl Target {

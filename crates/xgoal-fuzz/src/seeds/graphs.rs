@@ -17,8 +17,8 @@ use xgoal::train::Trainer;
 /// A graph of a few nodes.
 pub(super) fn planted() -> MultiplexGraph {
     let planted = Planted {
-        nodes: 12,
-        communities: 2,
+        nodes: 20,
+        communities: 4,
         layers: 2,
         attributes: 8,
         degree: 2,

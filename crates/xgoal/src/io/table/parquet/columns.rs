@@ -94,6 +94,13 @@ impl Values {
 
     /// The next rows, all of which must be there.
     pub(super) fn read(&mut self, rows: usize) -> Result<Column, String> {
+        match self.read_some(rows)? {
+            column if column.rows() == rows => Ok(column),
+            column => Err(format!("{} values for {rows} rows", column.rows())),
+        }
+    }
+
+    fn read_some(&mut self, rows: usize) -> Result<Column, String> {
         let (kind, column) = (self.kind, &self.column);
         let integer = |wide: i64, narrow: Option<i32>| match (kind, narrow) {
             (Kind::Integer { signed: false }, Some(narrow)) => i64::from(narrow as u32),
