@@ -12,13 +12,14 @@ import re
 import subprocess
 import sys
 import tempfile
+import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 FIELDS = {
     "package", "version", "source", "maintainer", "section", "provides", "description", "description-en",
     "depends", "pre-depends", "recommends", "suggests",
 }
-NAME = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 ADDRESS = re.compile(r"<([^<>\s]+)>")
 
 
@@ -30,10 +31,13 @@ class Malformed(Exception):
 
 
 def stanzas(lines, called):
-    """Yields each paragraph as a dict of the fields above; a field goes on in lines that begin with a blank."""
+    """Yields each paragraph's last line and its fields; a field goes on in lines that begin with a blank."""
     fields, name = {}, None
     for number, line in enumerate(lines, 1):
-        line = line.rstrip("\r\n")
+        try:
+            line = line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise Malformed(f"{called}: line {number}: not UTF-8: {error.reason}") from None
         if not line.strip():
             if fields:
                 yield number, fields
@@ -166,10 +170,9 @@ class Archive:
 # Writing
 
 
-def write_table(folder, name, header, rows):
-    """One gzip CSV, the same bytes for the same rows: whole in its place, or not there at all."""
-    target = folder / name
-    handle, beside = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+def write_beside(target, header, rows):
+    """A gzip CSV, the same bytes for the same rows, beside its place; returns where."""
+    handle, beside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "wb") as raw:
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
@@ -181,10 +184,26 @@ def write_table(folder, name, header, rows):
             raw.flush()
             os.fsync(raw.fileno())
         os.chmod(beside, 0o644)
-        os.replace(beside, target)
     except BaseException:
         os.unlink(beside)
         raise
+    return beside
+
+
+def write_all(folder, tables):
+    """Every table is whole before the first one takes its place."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ready = []
+    try:
+        for name, (header, rows) in tables.items():
+            target = folder / f"{name}.csv.gz"
+            ready.append((write_beside(target, header, rows), target))
+        while ready:
+            os.replace(*ready[0])
+            del ready[0]
+    finally:
+        for beside, _ in ready:
+            os.unlink(beside)
 
 
 def write_tables(packages, folder, least):
@@ -197,13 +216,13 @@ def write_tables(packages, folder, least):
     maintainers = [(name, who) for name, who in maintainers if who]
     sources = [(name, source(name, fields)) for name, fields in packages.items()]
     nodes = [(name, labels[name], description(fields)) for name, fields in packages.items()]
-
-    folder.mkdir(parents=True, exist_ok=True)
-    write_table(folder, "packages.csv.gz", ("package", "section", "description"), nodes)
-    write_table(folder, "depends.csv.gz", ("package", "other"), depends)
-    write_table(folder, "suggests.csv.gz", ("package", "other"), suggests)
-    write_table(folder, "sources.csv.gz", ("package", "source"), sources)
-    write_table(folder, "maintainers.csv.gz", ("package", "maintainer"), maintainers)
+    write_all(folder, {
+        "packages": (("package", "section", "description"), nodes),
+        "depends": (("package", "other"), depends),
+        "suggests": (("package", "other"), suggests),
+        "sources": (("package", "source"), sources),
+        "maintainers": (("package", "maintainer"), maintainers),
+    })
     rare = sorted(name for name in count if name and name not in kept)
     return [
         f"{len(packages)} packages, {sum(not text for *_, text in nodes)} without a description",
@@ -221,16 +240,18 @@ def write_tables(packages, folder, least):
 def read(given):
     """The packages of a file, of standard input (`-`), or of `apt-cache dumpavail`."""
     if given == "-":
-        text = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")
-        return newest(text, "standard input")
+        return newest(sys.stdin.buffer, "standard input")
     if given is not None:
-        opener = gzip.open if given.endswith(".gz") else open
-        with opener(given, "rt", encoding="utf-8", errors="replace") as lines:
+        with gzip.open(given) if given.endswith(".gz") else open(given, "rb") as lines:
             return newest(lines, given)
     command = ["apt-cache", "dumpavail"]
     called = " ".join(command)
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        result = newest(io.TextIOWrapper(process.stdout, encoding="utf-8", errors="replace"), called)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    except FileNotFoundError:
+        raise Malformed("there is no apt-cache here; give a file with what `apt-cache dumpavail` prints") from None
+    with process:
+        result = newest(process.stdout, called)
     if process.returncode:
         raise Malformed(f"{called} ended with exit code {process.returncode}")
     return result
@@ -256,8 +277,9 @@ def main(arguments=None):
     try:
         packages, repeated = read(options.packages)
         report = write_tables(packages, options.out, options.least)
-    except (Malformed, OSError, EOFError) as error:
-        sys.exit(f"error: {error}")
+    except (Malformed, OSError, EOFError, zlib.error) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(3)
     if repeated:
         report.insert(1, f"{repeated} more stanzas of the same packages: the newest version was taken")
     print("\n".join(report))

@@ -4,6 +4,7 @@ mod bad_input;
 mod bad_usage;
 mod bench;
 mod common;
+mod debian;
 mod demo;
 mod embed;
 mod eval;
