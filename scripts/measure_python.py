@@ -5,12 +5,14 @@
     python scripts/measure_python.py SOURCE [--preset acm] [--rounds 3] [--epochs N]
 
 Both doors do the same job in a process of its own, turn by turn: read the source, train, write a run folder.
-Wants a quiet machine; the share of time between epochs, which is what the package adds to them, does not.
+Wants a quiet machine. Seconds of CPU and the share of time between epochs, which is what the package adds
+to them, suffer less from a busy one.
 """
 
 import argparse
 import json
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -60,12 +62,18 @@ print(json.dumps({"seconds": seconds, "bytes": grown, "copy": min(copies), "entr
 """
 
 
+def cpu():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def call(*arguments):
-    started = time.perf_counter()
+    """What a process took, in seconds and in seconds of CPU, and what it printed."""
+    started, cpu_before = time.perf_counter(), cpu()
     done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
-    return time.perf_counter() - started, json.loads(done.stdout)
+    return (time.perf_counter() - started, cpu() - cpu_before), json.loads(done.stdout)
 
 
 def main():
@@ -91,19 +99,21 @@ def main():
             train = [arguments.xgoal, "train", arguments.source, "--preset", arguments.preset, *limit]
             command.append(call(*train, "--out", outs[0], "--json", "-q")[0])
             job = [arguments.source, arguments.preset, arguments.epochs or "", outs[1]]
-            seconds, inside = call(sys.executable, "-c", TRAIN, *job)
-            package.append(seconds)
+            took, inside = call(sys.executable, "-c", TRAIN, *job)
+            package.append(took)
             same = all(
                 (outs[0] / name).read_bytes() == (outs[1] / name).read_bytes()
                 for name in ("embeddings.npy", "model.safetensors")
             )
             print(
-                f"round {turn}: command {command[-1]:.2f} s, package {package[-1]:.2f} s, {inside['epochs']} epochs, "
+                f"round {turn}: command {command[-1][0]:.2f} s ({command[-1][1]:.2f} of CPU), package "
+                f"{package[-1][0]:.2f} s ({package[-1][1]:.2f}), {inside['epochs']} epochs, "
                 f"{100 * inside['between']:.2f} % of the time between them, {'same bits' if same else 'OTHER BITS'}",
                 flush=True,
             )
-    ratio = statistics.median(package) / statistics.median(command) - 1
-    print(f"medians: command {statistics.median(command):.2f} s, package {statistics.median(package):.2f} s, {ratio:+.1%}")
+    for what, at in (("seconds", 0), ("seconds of CPU", 1)):
+        doors = [statistics.median(took[at] for took in door) for door in (command, package)]
+        print(f"median {what}: command {doors[0]:.2f}, package {doors[1]:.2f}, {doors[1] / doors[0] - 1:+.1%}")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,17 @@ def test_command_and_package_give_the_same_bits(graph, command, tmp_path):
     assert same_bits(np.load(tmp_path / "z.npy"), model.embedding_)
 
 
+@pytest.mark.parametrize("form", ["npy", "parquet", "csv", "tsv", "safetensors", "word2vec", "projector"])
+def test_a_run_of_any_format_is_loaded(graph, command, tmp_path, form):
+    ids = ["two\nlines", 'a, "b"', *(f"n{i}" for i in range(2, graph.nodes))]
+    named = xgoal.Graph(graph.layers, graph.X, ids=ids, y=graph.y, train=graph.train, val=graph.val, test=graph.test)
+    source = as_source(named, tmp_path / "g.npz")
+    sets = ["--set=dim=4", "--set=clusters=4", "--set=max_epochs=2", "-q"]
+    command("train", source, "--out", tmp_path / "run", "--format", form, *sets)
+    run = xgoal.load(tmp_path / "run")
+    assert list(run.ids_) == ids and same_bits(run.embedding_, run.transform(named))
+
+
 def test_acm_gives_the_same_bits(acm, command, tmp_path):
     arguments = ["--preset", "acm", "--seed", 3, "--set", "max_epochs=20", "-q"]
     command("train", acm, "--out", tmp_path / "run", *arguments)

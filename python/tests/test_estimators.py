@@ -16,7 +16,7 @@ from conftest import same_bits, small
 
 import xgoal
 from xgoal import _xgoal
-from xgoal._estimators import OWN
+from xgoal._base import OWN
 
 
 def test_every_setting_of_the_library_is_a_parameter():

@@ -30,7 +30,7 @@ def test_every_format_is_the_same_graph(kind, family):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "g", ">f4", ">i8", "<f8"]
+    "dtype", ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "q", "Q", "f2", "f4", "f8", "g", ">f4", ">i8", "<f8"]
 )
 def test_every_type_of_number_is_the_same_graph(dtype):
     layer = random_layer()

@@ -12,8 +12,9 @@
 
 from . import datasets, errors
 from ._analysis import Clustering, Neighbors, evaluate, kmeans, similar
-from ._estimators import GOAL, XGOAL, load
+from ._estimators import GOAL, XGOAL
 from ._graph import Graph, read
+from ._load import load
 from ._outputs import to_arrow, to_pandas
 from ._pyg import from_pyg
 from ._xgoal import __version__

@@ -26,6 +26,7 @@ __all__ = [
     "kmeans",
     "planted",
     "read",
+    "read_embeddings",
     "similar",
 ]
 
@@ -78,6 +79,7 @@ class Model:
     def settings(self) -> str: ...
 
 def read(path: str | os.PathLike[str], layers: Sequence[str] | None = None) -> dict[str, Any]: ...
+def read_embeddings(folder: str | os.PathLike[str]) -> tuple[_F32, list[str] | None] | None: ...
 def planted(plan: dict[str, Any]) -> dict[str, Any]: ...
 def evaluate(
     embeddings: _F32, labels: _I64, classes: int, splits: Sequence[_U32], seed: int, threads: int

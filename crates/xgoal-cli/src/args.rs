@@ -1,7 +1,9 @@
 //! What can be said on the command line.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use xgoal::io::embeddings::Format;
 
 /// Node embeddings for attributed multiplex graphs, without labels (X-GOAL).
 #[derive(Debug, Parser)]
@@ -37,6 +39,12 @@ pub enum Command {
     Embed(EmbedArgs),
     /// Score embeddings by the paper's protocol
     Eval(EvalArgs),
+    /// Group nodes by their embeddings
+    Cluster(ClusterArgs),
+    /// Find the nearest nodes of some nodes
+    Similar(SimilarArgs),
+    /// Write a source in another form: tables with a graph.toml, or .npz
+    Convert(ConvertArgs),
     /// Time epochs on this machine, by phase, and measure memory
     Bench(BenchArgs),
     /// Write a planted graph of any size, as a source
@@ -103,6 +111,9 @@ pub struct TrainArgs {
     pub out: PathBuf,
     #[command(flatten)]
     pub tuning: Tuning,
+    /// How embeddings are written into RUN [default: npy; with --resume, as before]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Option<Format>,
     /// Go on with an interrupted run in RUN; takes its settings
     #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
     pub resume: bool,
@@ -115,10 +126,14 @@ pub struct EmbedArgs {
     pub model: PathBuf,
     /// The graph to encode
     pub source: PathBuf,
-    /// The .npy file to write; ids go beside it
+    /// The file to write: .npy (ids go beside it), .parquet, .csv, .tsv, .safetensors, .vec (word2vec) or .vectors.tsv
+    /// (TensorBoard's projector)
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// Also write each layer's own embeddings, to FILE.LAYER.npy
+    /// How it is written [default: as its name says]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Option<Format>,
+    /// Also write each layer's own embeddings, LAYER before the extension of FILE
     #[arg(long)]
     pub per_layer: bool,
     #[command(flatten)]
@@ -128,8 +143,8 @@ pub struct EmbedArgs {
 /// `xgoal eval`
 #[derive(Debug, Args)]
 pub struct EvalArgs {
-    /// A run folder or an .npy file
-    pub embeddings: PathBuf,
+    #[command(flatten)]
+    pub input: EmbeddingsArgs,
     /// The graph with labels and splits
     pub source: PathBuf,
     /// Layers of the source, where not every matrix in it is one [default: the run's, else all]
@@ -138,6 +153,78 @@ pub struct EvalArgs {
     /// Seed of the classifiers and of k-means
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// Embeddings to be read.
+#[derive(Debug, Args)]
+pub struct EmbeddingsArgs {
+    /// A run folder, or a file of any format that `embed` writes
+    pub embeddings: PathBuf,
+    /// How the file is written [default: as its name says]
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub format: Option<Format>,
+}
+
+/// `xgoal cluster`
+#[derive(Debug, Args)]
+pub struct ClusterArgs {
+    #[command(flatten)]
+    pub input: EmbeddingsArgs,
+    /// Number of clusters [default: the one with the best silhouette]
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub k: Option<usize>,
+    /// Most clusters to try where their number is not given
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = two_or_more, conflicts_with = "k")]
+    pub most: usize,
+    /// Write the cluster of each node to this .csv, .tsv or .parquet file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Seed of k-means
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// `xgoal similar`
+#[derive(Debug, Args)]
+pub struct SimilarArgs {
+    #[command(flatten)]
+    pub input: EmbeddingsArgs,
+    /// Nodes whose nearest ones are wanted
+    #[arg(value_name = "ID", allow_negative_numbers = true)]
+    pub ids: Vec<String>,
+    /// More of them, from a file: a table with a column `id`, or one id per line
+    #[arg(long, value_name = "FILE")]
+    pub queries: Option<PathBuf>,
+    /// Neighbors of each node
+    #[arg(long, short, value_name = "K", default_value_t = 10, value_parser = positive)]
+    pub k: usize,
+    /// Compare with every node, however long it takes
+    #[arg(long, conflicts_with = "approximate")]
+    pub exact: bool,
+    /// Compare with some nodes only, however short the exact search would be
+    #[arg(long)]
+    pub approximate: bool,
+    /// Share of the exact neighbors that an approximate search is to find
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = share)]
+    pub recall: f64,
+    /// Write the neighbors to this .csv, .tsv or .parquet file instead
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `xgoal convert`
+#[derive(Debug, Args)]
+pub struct ConvertArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// An .npz file, or a folder for a graph.toml and its tables
+    pub dest: PathBuf,
+    /// Use these layers, in this order [default: all]
+    #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+    pub layers: Option<Vec<String>>,
+    /// How tables are written: csv, tsv or parquet [default: csv]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(["csv", "tsv", "parquet"]))]
+    pub tables: Option<String>,
 }
 
 /// `xgoal bench`
@@ -185,6 +272,15 @@ pub struct GenerateArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let parse = |name: String| Format::parse(&name).expect("one of the choices");
+    PossibleValuesParser::new(Format::CHOICES).map(parse)
+}
+
+fn two_or_more(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 1).ok_or_else(|| "expected a whole number above 1".into())
 }
 
 fn positive(text: &str) -> Result<usize, String> {

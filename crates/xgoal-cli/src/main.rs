@@ -43,6 +43,9 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
         Command::Train(args) => commands::train::run(&args, output),
         Command::Embed(args) => commands::embed::run(&args, output),
         Command::Eval(args) => commands::eval::run(&args, output),
+        Command::Cluster(args) => commands::cluster::run(&args, output),
+        Command::Similar(args) => commands::similar::run(&args, output),
+        Command::Convert(args) => commands::convert::run(&args, output),
         Command::Bench(args) => commands::bench::run(&args, output),
         Command::Generate(args) => commands::generate::run(&args, output),
     }

@@ -1,7 +1,8 @@
 //! Graphs in and out.
 
+use crate::compressed::Compressed;
 use crate::errors::{raise, too_large};
-use crate::matrix::{Compressed, to_matrix, to_numpy, to_scipy};
+use crate::matrix::{to_matrix, to_numpy, to_scipy};
 use crate::pool;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -114,6 +115,9 @@ fn parts(py: Python<'_>, graph: MultiplexGraph) -> PyResult<Bound<'_, PyDict>> {
             let shape = (csr.rows(), csr.cols());
             out.set_item("X", (to_scipy(py, csr)?, shape))?;
         }
+    }
+    if let Some(names) = parts.features.and_then(|space| space.names()) {
+        out.set_item("feature_names", names)?;
     }
     out.set_item("ids", parts.ids)?;
     if let Some(labels) = parts.labels {

@@ -4,6 +4,7 @@
 //! the package has brought into a plain form. Nothing is trusted to be in range all the same.
 
 mod analysis;
+mod compressed;
 mod errors;
 mod graph;
 mod matrix;
@@ -21,7 +22,7 @@ mod _xgoal {
     #[pymodule_export]
     use super::graph::{Graph, planted, read};
     #[pymodule_export]
-    use super::model::Model;
+    use super::model::{Model, read_embeddings};
     #[pymodule_export]
     use super::settings::Settings;
     #[pymodule_export]

@@ -4,25 +4,17 @@
 //! entries, a value beyond f32 is an error, and attributes are kept dense or sparse by their share of
 //! non-zeros. So one matrix gives one graph, whichever door it comes through.
 
+use crate::compressed::Compressed;
 use numpy::ndarray::{Array2, ArrayView2};
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use xgoal::matrix::{Csr, Dense, Matrix};
-use xgoal::{Error, Result};
+use xgoal::{Error, Result, machine};
 
 /// A number NumPy can hold.
 pub trait Number: Element + Copy {
     fn wide(self) -> f64;
-}
-
-/// An index as SciPy holds it.
-pub trait Place: Element + Copy + PartialOrd {
-    /// As a place, unless it is negative.
-    fn place(self) -> Option<usize>;
-
-    /// As 32 bits, once it is known to fit.
-    fn low_bits(self) -> u32;
 }
 
 macro_rules! numbers {
@@ -32,51 +24,36 @@ macro_rules! numbers {
                 self as f64
             }
         })+
-
-        /// Calls `$body` with the array as the type its numbers have.
-        macro_rules! typed {
-            ($array:expr, $shape:ident, $name:ident => $body:expr) => {
-                $(if let Ok($name) = $array.cast::<$shape<$type>>() {
-                    let $name = $name.readonly();
-                    $body
-                } else)+ {
-                    Err(unexpected($array))
-                }
-            };
-        }
     };
 }
 
 numbers!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64);
 
-macro_rules! places {
-    ($($type:ty),+) => {
-        $(impl Place for $type {
-            fn place(self) -> Option<usize> {
-                usize::try_from(self).ok()
-            }
-
-            fn low_bits(self) -> u32 {
-                self as u32
-            }
-        })+
+/// Calls the body with the array as the type its numbers have.
+macro_rules! typed {
+    ($array:expr, $shape:ident, $name:ident => $body:expr) => {
+        typed!(@each $array, $shape, $name => $body; f32 f64 i8 i16 i32 i64 u8 u16 u32 u64)
+    };
+    (@each $array:expr, $shape:ident, $name:ident => $body:expr; $($type:ty)+) => {
+        $(if let Ok($name) = $array.cast::<$shape<$type>>() {
+            let $name = $name.readonly();
+            $body
+        } else)+ {
+            Err($crate::matrix::unexpected($array))
+        }
     };
 }
+pub(crate) use typed;
 
-places!(i32, i64);
-
-fn unexpected(array: &Bound<'_, PyAny>) -> Error {
+/// An array of something else.
+pub fn unexpected(array: &Bound<'_, PyAny>) -> Error {
     let found = array.getattr("dtype").and_then(|d| d.str()?.extract::<String>());
     let found = found.unwrap_or_else(|_| array.get_type().to_string());
     Error::Data(format!("an array of {found}; expected numbers"))
 }
 
-fn not_contiguous() -> Error {
-    Error::Data("an array of a sparse matrix is not contiguous".into())
-}
-
 /// The value in f32; a finite one must stay finite.
-fn narrow(what: &str, row: usize, col: usize, value: f64) -> Result<f32> {
+pub fn narrow(what: &str, row: usize, col: usize, value: f64) -> Result<f32> {
     let narrow = value as f32;
     if narrow.is_finite() == value.is_finite() {
         return Ok(narrow);
@@ -87,209 +64,8 @@ fn narrow(what: &str, row: usize, col: usize, value: f64) -> Result<f32> {
     )))
 }
 
-/// A SciPy matrix by rows or by columns, as the package hands it over.
-#[derive(FromPyObject)]
-pub struct Compressed<'py> {
-    /// `csr` or `csc`.
-    format: String,
-    shape: (usize, usize),
-    indptr: Bound<'py, PyAny>,
-    indices: Bound<'py, PyAny>,
-    data: Bound<'py, PyAny>,
-    /// Whether the values are bools, handed over as bytes.
-    logical: bool,
-}
-
-fn places<'py, I: Place>(array: &Bound<'py, PyAny>) -> Result<PyReadonlyArray1<'py, I>> {
-    array.cast::<PyArray1<I>>().map(|a| a.readonly()).map_err(|_| unexpected(array))
-}
-
-/// The three arrays of a compressed matrix, line by line.
-struct Lines<'a, I, V> {
-    indptr: &'a [I],
-    indices: &'a [I],
-    data: &'a [V],
-    logical: bool,
-}
-
-impl Compressed<'_> {
-    /// As compressed rows without duplicates and zeros.
-    pub fn to_csr(&self, what: &str) -> Result<Csr> {
-        typed!(&self.data, PyArray1, data => {
-            let data = data.as_slice().map_err(|_| not_contiguous())?;
-            if self.indices.cast::<PyArray1<i32>>().is_ok() {
-                self.with_places::<i32, _>(what, data)
-            } else {
-                self.with_places::<i64, _>(what, data)
-            }
-        })
-    }
-
-    fn with_places<I: Place, V: Number>(&self, what: &str, data: &[V]) -> Result<Csr> {
-        let (indptr, indices) = (places::<I>(&self.indptr)?, places::<I>(&self.indices)?);
-        let lines = Lines {
-            indptr: indptr.as_slice().map_err(|_| not_contiguous())?,
-            indices: indices.as_slice().map_err(|_| not_contiguous())?,
-            data,
-            logical: self.logical,
-        };
-        let (rows, cols) = self.shape;
-        if rows.max(cols) >= u32::MAX as usize {
-            return Err(Error::Data(format!(
-                "{what}: {rows} x {cols}; expected less than {} in each dimension",
-                u32::MAX
-            )));
-        }
-        match self.format.as_str() {
-            "csr" => lines.tidy(rows, cols, |r, c, v| narrow(what, r, c, v), what),
-            _ if lines.rise(cols) => lines.turned(what, rows, cols),
-            _ => {
-                let columns = lines.tidy(cols, rows, |c, r, v| narrow(what, r, c, v), what);
-                Ok(columns?.transpose())
-            }
-        }
-    }
-}
-
-impl<I: Place, V: Number> Lines<'_, I, V> {
-    fn value(&self, at: usize) -> f64 {
-        let value = self.data[at].wide();
-        if self.logical && value != 0.0 { 1.0 } else { value }
-    }
-
-    /// Where a line's entries are, if the pointers can be right.
-    fn line(&self, what: &str, line: usize) -> Result<std::ops::Range<usize>> {
-        let most = self.indices.len().min(self.data.len());
-        match (self.indptr[line].place(), self.indptr[line + 1].place()) {
-            (Some(from), Some(to)) if from <= to && to <= most => Ok(from..to),
-            _ => Err(Error::Data(format!(
-                "{what}: the pointers of row or column {line} do not rise within its {most} entries"
-            ))),
-        }
-    }
-
-    fn index(&self, what: &str, at: usize, end: usize) -> Result<u32> {
-        let found = self.indices[at].place().filter(|i| *i < end);
-        found.and_then(|i| u32::try_from(i).ok()).ok_or_else(|| {
-            let index = self.indices[at].place().map_or("negative".into(), |i| i.to_string());
-            Error::Data(format!("{what}: an index is {index}; expected less than {end}"))
-        })
-    }
-
-    fn check(&self, what: &str, lines: usize) -> Result<usize> {
-        let stored = self.indptr.last().and_then(|p| p.place()).unwrap_or(0);
-        if self.indptr.len() != lines + 1 || stored > self.indices.len() {
-            return Err(Error::Data(format!(
-                "{what}: {} pointers up to {stored} for {lines} rows or columns and {} entries",
-                self.indptr.len(),
-                self.indices.len()
-            )));
-        }
-        Ok(stored)
-    }
-
-    /// Whether every line's indices rise strictly, so that no two entries share a place.
-    fn rise(&self, lines: usize) -> bool {
-        self.indptr.len() == lines + 1
-            && (0..lines).all(|line| {
-                let range = self.line("", line);
-                let places = |at: usize| self.indices[at].place();
-                range.is_ok_and(|r| r.clone().skip(1).all(|at| places(at - 1) < places(at)))
-            })
-    }
-
-    /// Whether a line can be taken as it is: rising indices in range, no zero, nothing beyond f32.
-    fn is_tidy(&self, range: std::ops::Range<usize>, end: usize) -> bool {
-        let indices = &self.indices[range.clone()];
-        let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return true };
-        // All of a line is looked at, without a way out, so that vectors can do it.
-        let rising = indices.windows(2).fold(true, |rising, w| rising & (w[0] < w[1]));
-        let fits = |at: usize| {
-            let value = self.value(at) as f32;
-            value.is_finite() & (value != 0.0)
-        };
-        rising
-            && first.place().is_some()
-            && last.place().is_some_and(|last| last < end)
-            && range.fold(true, |all, at| all & fits(at))
-    }
-
-    /// The lines as rows, each sorted, with sums at equal places and without zeros.
-    fn tidy(
-        &self,
-        rows: usize,
-        cols: usize,
-        narrow: impl Fn(usize, usize, f64) -> Result<f32>,
-        what: &str,
-    ) -> Result<Csr> {
-        let stored = self.check(what, rows)?;
-        let mut indptr = Vec::with_capacity(rows + 1);
-        let mut indices = Vec::with_capacity(stored);
-        let mut values = Vec::with_capacity(stored);
-        let mut sorted: Vec<(u32, f64)> = Vec::new();
-        indptr.push(0);
-        for r in 0..rows {
-            let range = self.line(what, r)?;
-            if self.is_tidy(range.clone(), cols) {
-                indices.extend(self.indices[range.clone()].iter().map(|i| i.low_bits()));
-                values.extend(range.map(|at| self.value(at) as f32));
-                indptr.push(indices.len());
-                continue;
-            }
-            let mut push = |col: u32, value: f64| -> Result<()> {
-                let value = narrow(r, col as usize, value)?;
-                if value != 0.0 {
-                    indices.push(col);
-                    values.push(value);
-                }
-                Ok(())
-            };
-            sorted.clear();
-            for at in range {
-                sorted.push((self.index(what, at, cols)?, self.value(at)));
-            }
-            sorted.sort_by_key(|entry| entry.0);
-            for same in sorted.chunk_by(|a, b| a.0 == b.0) {
-                let sum: f64 = same.iter().map(|entry| entry.1).sum();
-                push(same[0].0, if self.logical { sum.min(1.0) } else { sum })?;
-            }
-            indptr.push(indices.len());
-        }
-        csr(what, (rows, cols), indptr, indices, values)
-    }
-
-    /// Columns that rise, turned into rows by a counting sort.
-    fn turned(&self, what: &str, rows: usize, cols: usize) -> Result<Csr> {
-        self.check(what, cols)?;
-        let mut indptr = vec![0usize; rows + 1];
-        for c in 0..cols {
-            for at in self.line(what, c)? {
-                let row = self.index(what, at, rows)? as usize;
-                indptr[row + 1] += usize::from(narrow(what, row, c, self.value(at))? != 0.0);
-            }
-        }
-        for r in 0..rows {
-            indptr[r + 1] += indptr[r];
-        }
-        let mut next = indptr.clone();
-        let mut indices = vec![0u32; indptr[rows]];
-        let mut values = vec![0f32; indptr[rows]];
-        for c in 0..cols {
-            for at in self.line(what, c)? {
-                let row = self.index(what, at, rows)? as usize;
-                let value = narrow(what, row, c, self.value(at))?;
-                if value != 0.0 {
-                    indices[next[row]] = c as u32;
-                    values[next[row]] = value;
-                    next[row] += 1;
-                }
-            }
-        }
-        csr(what, (rows, cols), indptr, indices, values)
-    }
-}
-
-fn csr(
+/// A matrix of the library's, or what is wrong with its parts.
+pub fn csr(
     what: &str,
     (rows, cols): (usize, usize),
     indptr: Vec<usize>,
@@ -307,11 +83,13 @@ pub fn to_matrix(object: &Bound<'_, PyAny>) -> PyResult<Result<Matrix>> {
         return Ok(typed!(object, PyArray2, array => from_dense(WHAT, array.as_array())));
     }
     let compressed: Compressed<'_> = object.extract()?;
-    Ok(compressed.to_csr(WHAT).map(|csr| {
+    Ok(compressed.to_csr(WHAT).and_then(|csr| {
         let (rows, cols) = (csr.rows(), csr.cols());
         if !keeps_dense(rows, cols, csr.nnz()) {
-            return Matrix::Sparse(csr);
+            return Ok(Matrix::Sparse(csr));
         }
+        // A single row of a billion columns takes no room before this.
+        machine::check_memory((rows as u64).saturating_mul(4 * cols as u64))?;
         let mut dense = Dense::zeros(rows, cols);
         for r in 0..rows {
             let (columns, values) = csr.row(r);
@@ -319,7 +97,7 @@ pub fn to_matrix(object: &Bound<'_, PyAny>) -> PyResult<Result<Matrix>> {
                 dense.values_mut()[r * cols + *c as usize] = *v;
             }
         }
-        Matrix::Dense(dense)
+        Ok(Matrix::Dense(dense))
     }))
 }
 

@@ -11,12 +11,25 @@ use pyo3::types::{PyBytes, PyTuple};
 use std::path::PathBuf;
 use xgoal::Error;
 use xgoal::graph::{Layer, MultiplexGraph};
-use xgoal::io::{model, torch};
+use xgoal::io::{embeddings, model, torch};
 use xgoal::matrix::{Csr, Dense, Matrix};
 use xgoal::model::mean_of_layers;
-use xgoal::run::{Run, model_file};
+use xgoal::run::{Run, embeddings_path, model_file};
 
 type Array<'py> = Bound<'py, PyArray2<f32>>;
+
+/// The embeddings of a run folder in whatever format, and their ids; nothing where the run has none.
+#[pyfunction]
+pub fn read_embeddings(py: Python<'_>, folder: PathBuf) -> PyResult<Option<Embedded<'_>>> {
+    let path = embeddings_path(&folder);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let found = pool::run(py, 0, || embeddings::read(&path, None))?;
+    Ok(Some((to_numpy(py, found.matrix), found.ids)))
+}
+
+type Embedded<'py> = (Array<'py>, Option<Vec<String>>);
 
 /// The weights and the settings they were made with.
 #[pyclass(frozen, module = "xgoal._xgoal")]

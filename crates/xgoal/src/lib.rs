@@ -1,8 +1,8 @@
 //! Node embeddings for attributed multiplex heterogeneous graphs, without labels: X-GOAL (CIKM 2022).
 //!
 //! Data flows one way: [`io`] reads a source into a [`graph`], [`settings`] are validated against it,
-//! [`train`] drives an [`engine`] by the paper's schedule, [`eval`] scores what comes out, and [`similar`]
-//! finds a node's nearest ones in it.
+//! [`train`] drives an [`engine`] by the paper's schedule, [`eval`] scores what comes out, [`similar`] finds a node's
+//! nearest ones in it and [`cluster`] groups them.
 //!
 //! ```
 //! use xgoal::engine::{Engine, cpu::CpuEngine};
@@ -32,6 +32,7 @@
 //! # }
 //! ```
 
+pub mod cluster;
 pub mod engine;
 pub mod error;
 pub mod eval;

@@ -28,6 +28,10 @@ pub enum Purpose {
     Splits = 21,
     /// What stands in for attributes where there are none.
     StandIn = 22,
+    /// Approximate search.
+    Search = 23,
+    /// Samples by which a number of clusters is chosen.
+    Clusters = 24,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

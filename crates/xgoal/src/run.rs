@@ -5,12 +5,13 @@
 //! | `config.toml` | the resolved settings, re-usable as a configuration |
 //! | `metrics.jsonl` | one line per epoch |
 //! | `state.safetensors` | while training is not over: what going on needs |
-//! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids |
+//! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids; or another [`Format`] |
 //! | `model.safetensors` | the weights, with the settings in the metadata |
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
+use crate::io::embeddings::Format;
 use crate::io::state::{self, SavedState};
 use crate::io::{atomic, embeddings, model};
 use crate::matrix::Dense;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 pub struct Run {
     folder: PathBuf,
     metrics: File,
+    format: Format,
 }
 
 /// Where a run keeps its model.
@@ -38,9 +40,19 @@ pub fn model_file(model: &Path) -> PathBuf {
     if model.is_dir() { model_path(model) } else { model.to_path_buf() }
 }
 
-/// Where a run keeps its embeddings.
+/// Where a run keeps its embeddings, whatever their format; where there are none, where they would be.
 pub fn embeddings_path(folder: &Path) -> PathBuf {
-    folder.join("embeddings.npy")
+    let there = Format::ALL.iter().map(|f| embeddings_file(folder, *f)).find(|path| path.exists());
+    there.unwrap_or_else(|| embeddings_file(folder, Format::Npy))
+}
+
+/// The embeddings' file, given that file itself or the run it belongs to.
+pub fn embeddings_of(embeddings: &Path) -> PathBuf {
+    if embeddings.is_dir() { embeddings_path(embeddings) } else { embeddings.to_path_buf() }
+}
+
+fn embeddings_file(folder: &Path, format: Format) -> PathBuf {
+    folder.join(format!("embeddings.{}", format.extension()))
 }
 
 /// Where a run keeps its resolved settings.
@@ -76,7 +88,7 @@ impl Run {
         let metrics = metrics_path(folder);
         let file = File::create(&metrics).map_err(|e| Error::io(&metrics, e))?;
         atomic::write(&config_path, |w| w.write_all(config.to_toml().as_bytes()))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: file })
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format: Format::Npy })
     }
 
     /// The state an interrupted run left.
@@ -107,7 +119,15 @@ impl Run {
         let kept: String = text.split_inclusive('\n').take(epochs as usize).collect();
         atomic::write(&path, |w| w.write_all(kept.as_bytes()))?;
         let file = OpenOptions::new().append(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        Ok(Self { folder: folder.to_path_buf(), metrics: file })
+        let format = Format::of(&embeddings_path(folder)).unwrap_or(Format::Npy);
+        Ok(Self { folder: folder.to_path_buf(), metrics: file, format })
+    }
+
+    /// Writes the embeddings in this format: else `.npy`, or as before in a run that goes on.
+    #[must_use]
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
     }
 
     /// Appends one epoch to the metrics.
@@ -137,7 +157,15 @@ impl Run {
         graph: &MultiplexGraph,
         interrupted: bool,
     ) -> Result<()> {
-        embeddings::write(&embeddings_path(&self.folder), mean, graph)?;
+        let file = embeddings_file(&self.folder, self.format);
+        let written = embeddings::write(&file, self.format, mean, graph)?;
+        // A run that went on in another format keeps one file of embeddings.
+        let files = |f: &Format| embeddings::files(&embeddings_file(&self.folder, *f), *f);
+        for other in Format::ALL.iter().flat_map(files) {
+            if !written.contains(&other) && other.exists() {
+                std::fs::remove_file(&other).map_err(|e| Error::io(&other, e))?;
+            }
+        }
         model::write(&model_path(&self.folder), model)?;
         let state = state_path(&self.folder);
         if !interrupted && state.exists() {

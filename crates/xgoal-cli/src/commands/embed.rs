@@ -3,9 +3,11 @@ use crate::Ending;
 use crate::args::EmbedArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::{embeddings, model, torch};
+use xgoal::io::embeddings::{self, Format};
+use xgoal::io::manifest::BlockReport;
+use xgoal::io::{model, torch};
 use xgoal::model::{Model, mean_of_layers};
 use xgoal::run::model_file;
 
@@ -14,41 +16,42 @@ struct Report {
     nodes: usize,
     dim: usize,
     layers: Vec<String>,
+    format: &'static str,
     files: Vec<PathBuf>,
+    /// Each block of attributes, and what of it the model does not know, where the source is a manifest.
+    features: Option<Vec<BlockReport>>,
 }
 
 pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
-    if args.out.extension().and_then(|e| e.to_str()) != Some("npy") {
-        return Err(Usage(format!(
-            "--out {}: expected a name that ends in .npy",
-            args.out.display()
-        ))
-        .into());
-    }
-    let (model, graph) = load(args, output)?;
-    embeddings::check_ids(&graph)?;
-    let layers = model.embed(&graph)?;
-    let mean = mean_of_layers(&layers);
-    let mut files = Vec::new();
+    let format = format_of(&args.out, args.format)?;
+    let Loaded { model, graph, features } = load(args, output)?;
+    let mut outputs: Vec<(PathBuf, usize)> = Vec::new();
     if args.per_layer {
-        for name in graph.layer_names() {
-            let path = args.out.with_extension(format!("{}.npy", file_name(&name)));
-            if files.contains(&path) {
+        for (at, name) in graph.layer_names().iter().enumerate() {
+            let path = of_layer(&args.out, format, name);
+            if outputs.iter().any(|(other, _)| *other == path) {
                 let path = path.display();
                 let message = format!("--per-layer: two layers would be written to {path}");
                 return Err(Usage(message).into());
             }
-            files.push(path);
-        }
-        for (path, layer) in files.iter().zip(&layers) {
-            embeddings::write_matrix(path, layer)?;
+            outputs.push((path, at));
         }
     }
-    embeddings::write(&args.out, &mean, &graph)?;
-    files.push(args.out.clone());
-    files.push(embeddings::ids_path(&args.out));
-    let report =
-        Report { nodes: mean.rows(), dim: mean.cols(), layers: graph.layer_names(), files };
+    let layers = model.embed(&graph)?;
+    let mean = mean_of_layers(&layers);
+    let mut files = Vec::new();
+    for (path, layer) in &outputs {
+        files.extend(embeddings::write(path, format, &layers[*layer], &graph)?);
+    }
+    files.extend(embeddings::write(&args.out, format, &mean, &graph)?);
+    let report = Report {
+        nodes: mean.rows(),
+        dim: mean.cols(),
+        layers: graph.layer_names(),
+        format: format.as_str(),
+        files,
+        features,
+    };
     output.result(&report, || {
         format!(
             "{}: {} nodes x {} from the layers {}\n  score: xgoal eval {} {}",
@@ -63,19 +66,56 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
+/// The format asked for, else that of the file's name.
+fn format_of(out: &Path, asked: Option<Format>) -> Result<Format, Usage> {
+    let out_name = out.display();
+    match (asked, Format::of(out)) {
+        (Some(asked), None) => Ok(asked),
+        // Both are tables of tabs.
+        (Some(Format::Projector), Some(Format::Tsv)) => Ok(Format::Projector),
+        (Some(asked), Some(named)) if asked != named => Err(Usage(format!(
+            "--out {out_name} --format {}: the name is that of a {} file",
+            asked.as_str(),
+            named.as_str()
+        ))),
+        (_, Some(named)) => Ok(named),
+        (None, None) => Err(Usage(format!(
+            "--out {out_name}: expected a name that ends in {}, or --format",
+            embeddings::EXPECTED
+        ))),
+    }
+}
+
+/// The file of one layer: its name before the extension of the whole.
+fn of_layer(out: &Path, format: Format, layer: &str) -> PathBuf {
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let extension = format.extension();
+    let stem = match name.strip_suffix(&format!(".{extension}")) {
+        Some(stem) => stem,
+        None => name.rsplit_once('.').map_or(&*name, |(stem, _)| stem),
+    };
+    out.with_file_name(format!("{stem}.{}.{extension}", file_name(layer)))
+}
+
 /// A layer's name as part of a file name.
 fn file_name(layer: &str) -> String {
     layer.chars().map(|c| if c.is_alphanumeric() || "-_".contains(c) { c } else { '_' }).collect()
 }
 
 /// The model, and the graph with the model's layers in the model's order.
-fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<(Model, MultiplexGraph)> {
+struct Loaded {
+    model: Model,
+    graph: MultiplexGraph,
+    features: Option<Vec<BlockReport>>,
+}
+
+fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<Loaded> {
     let path = &args.model;
     if torch::is_checkpoint(path)? {
         let settings = chosen(&args.choice)?;
-        let graph = load_source(&args.source, settings.layers.as_deref(), None, output)?;
+        let graph = load_source(&args.source, settings.layers.as_deref(), None, output)?.0;
         let model = model::read_checkpoint(path, settings, &graph.layer_names())?;
-        return Ok((model, graph));
+        return Ok(Loaded { model, graph, features: None });
     }
     let model = model::read(&model_file(path))?;
     let trained: Vec<String> = model.config().layers().iter().map(|l| l.name.clone()).collect();
@@ -93,6 +133,6 @@ fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<(Model, MultiplexGr
         ))
         .into());
     }
-    let graph = load_source(&args.source, Some(&trained), model.space(), output)?;
-    Ok((model, graph))
+    let (graph, report) = load_source(&args.source, Some(&trained), model.space(), output)?;
+    Ok(Loaded { model, graph, features: report.map(|r| r.features) })
 }

@@ -7,21 +7,17 @@ use xgoal::eval::{Protocol, Report, Summary, Task, evaluate};
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{embeddings, source::read_source};
 use xgoal::matrix::Dense;
-use xgoal::run::{config_path, embeddings_path};
+use xgoal::run::{config_path, embeddings_of};
 use xgoal::settings::Settings;
 
 pub fn run(args: &EvalArgs, output: &Output) -> anyhow::Result<Ending> {
     let layers = match &args.layers {
         Some(layers) => Some(layers.clone()),
-        None => run_layers(&args.embeddings)?,
+        None => run_layers(&args.input.embeddings)?,
     };
     let graph = read_source(&args.source, layers.as_deref())?;
-    let path = if args.embeddings.is_dir() {
-        embeddings_path(&args.embeddings)
-    } else {
-        args.embeddings.clone()
-    };
-    let matrix = embeddings::read_for(&path, &graph)?;
+    let path = embeddings_of(&args.input.embeddings);
+    let matrix = embeddings::read_for(&path, args.input.format, &graph)?;
     let report = score(&matrix, &graph, args.seed).map_err(|e| match e {
         Error::Data(message) => {
             Error::Data(format!("{} on {}: {message}", path.display(), args.source.display()))

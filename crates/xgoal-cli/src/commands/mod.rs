@@ -1,11 +1,14 @@
 //! One file per command.
 
 pub mod bench;
+pub mod cluster;
+pub mod convert;
 pub mod demo;
 pub mod embed;
 pub mod eval;
 pub mod generate;
 pub mod info;
+pub mod similar;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
@@ -13,7 +16,7 @@ use crate::output::{Output, Usage};
 use std::path::Path;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
-use xgoal::io::manifest::ReadOptions;
+use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::machine;
 use xgoal::settings::{Preset, Settings};
 
@@ -62,12 +65,12 @@ pub fn load(
     layers: Option<&[String]>,
     features: Option<&FeatureSpace>,
     output: &Output,
-) -> xgoal::Result<MultiplexGraph> {
+) -> xgoal::Result<(MultiplexGraph, Option<Report>)> {
     let options =
         ReadOptions { layers, features, memory: machine::available_bytes(), inspect: false };
     let (graph, report) = xgoal::io::source::load(source, &options)?;
     for remark in report.iter().flat_map(|r| r.remarks()) {
         output.say(remark);
     }
-    Ok(graph)
+    Ok((graph, report))
 }

@@ -34,8 +34,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         Some(saved) => saved.settings.clone(),
         None => resolved(&args.tuning)?,
     };
-    let graph = load(&args.source, settings.layers.as_deref(), None, output)?;
-    xgoal::io::embeddings::check_ids(&graph)?;
+    let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let config = settings.validate(&graph.layer_names())?;
     check_memory(&graph, &config)?;
     output.say(format!(
@@ -56,6 +55,9 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
         }
     };
+    if let Some(format) = args.format {
+        run = run.with_format(format);
+    }
     let learned = learn(trainer, &graph, Some(&mut run), output)?;
     let report = Report {
         run: args.out.display().to_string(),

@@ -150,6 +150,18 @@ pub fn planted(planted: &Planted) -> MultiplexGraph {
     planted.generate().unwrap().with_ids(ids).unwrap()
 }
 
+/// Ids that are hard to write.
+pub const HARD_IDS: [&str; 8] =
+    ["007", "7", "a, \"b\"", "two\nlines", "tab\there", "é漢 🦀", "100%\\n", " "];
+
+/// A planted graph whose first ids are hard to write.
+pub fn hard_graph() -> MultiplexGraph {
+    let like = Planted { nodes: 60, communities: 4, attributes: 24, ..Planted::default() };
+    let hard = HARD_IDS.iter().map(|id| id.to_string());
+    let ids = hard.chain((HARD_IDS.len()..60).map(|n| format!("n{n}"))).collect();
+    like.generate().unwrap().with_ids(ids).unwrap()
+}
+
 /// A message must hold every one of these.
 #[track_caller]
 pub fn assert_says(message: &str, parts: &[&str]) {

@@ -84,14 +84,6 @@ fn no_layer_s_file_takes_another_s_place() {
 }
 
 #[test]
-fn only_names_ending_in_npy_are_written() {
-    let sandbox = Sandbox::with_run();
-    let message = sandbox.xgoal(&["embed", "run", "graph.npz", "--out", "z.csv"]).refused(2);
-    assert_says(&message, &["--out z.csv", ".npy"]);
-    assert!(!sandbox.exists("z.csv"));
-}
-
-#[test]
 fn what_is_no_model_is_refused() {
     let sandbox = Sandbox::with_run();
     let model = sandbox.read("run/model.safetensors");

@@ -1,7 +1,13 @@
 use crate::common::{Sandbox, assert_keys, assert_says, keys, small_graph};
 use crate::npz::Npz;
-use xgoal::io::embeddings::write_matrix;
-use xgoal::io::npy::read_f32_matrix;
+use xgoal::io::npy::{read_f32_matrix, write_f32};
+use xgoal::matrix::Dense;
+
+fn npy(matrix: &Dense) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_f32(&mut bytes, matrix).unwrap();
+    bytes
+}
 
 #[test]
 fn json_has_the_documented_shape() {
@@ -31,7 +37,7 @@ fn rows_are_matched_by_id() {
     let sandbox = Sandbox::with_run();
     let z = read_f32_matrix(&sandbox.path("run/embeddings.npy")).unwrap();
     let reversed: Vec<u32> = (0..60).rev().collect();
-    write_matrix(&sandbox.path("z.npy"), &z.select_rows(&reversed)).unwrap();
+    sandbox.write("z.npy", npy(&z.select_rows(&reversed)));
     let ids: Vec<String> = (0..60).rev().map(|n| small_graph().id(n) + "\n").collect();
     sandbox.write("z.ids.txt", ids.concat());
     let eval = |what: &str| sandbox.xgoal(&["eval", what, "graph.npz", "--json"]).done().json();
@@ -58,14 +64,14 @@ fn embeddings_of_other_nodes_are_refused() {
     let sandbox = Sandbox::with_run();
     let z = read_f32_matrix(&sandbox.path("run/embeddings.npy")).unwrap();
     let fewer = z.select_rows(&(0..59).collect::<Vec<_>>());
-    write_matrix(&sandbox.path("z.npy"), &fewer).unwrap();
+    sandbox.write("z.npy", npy(&fewer));
     let eval = || sandbox.xgoal(&["eval", "z.npy", "graph.npz"]).refused(3);
     assert_says(&eval(), &["z.npy", "59 rows", "60 nodes"]);
     let ids: Vec<String> = (0..60).map(|n| small_graph().id(n) + "\n").collect();
     sandbox.write("z.ids.txt", ids.concat());
     assert_says(&eval(), &["z.ids.txt", "60 ids", "59 rows"]);
     sandbox.write("z.ids.txt", ids[..59].concat());
-    assert_says(&eval(), &["z.ids.txt", "no row for the node", &small_graph().id(59)]);
+    assert_says(&eval(), &["z.npy", "no row for the node", &small_graph().id(59)]);
 }
 
 #[test]

@@ -123,3 +123,25 @@ fn a_demo_can_be_interrupted() {
     }
     assert!(sandbox.list(".").is_empty());
 }
+
+#[test]
+fn a_run_that_goes_on_keeps_its_format_unless_told_otherwise() {
+    let sandbox = sandbox();
+    let epochs = format!("max_epochs={EPOCHS}");
+    let train = ["train", "graph.npz", "--out", "run", "--set", "dim=32", "--set", &epochs];
+    let child = sandbox.start(&[&train[..], &["--format", "npy"]].concat());
+    assert_eq!(interrupt_after(3, &sandbox, "run", child), Some(130));
+    assert!(sandbox.exists("run/embeddings.npy") && sandbox.exists("run/ids.txt"));
+    let resume = ["train", "graph.npz", "--out", "run", "--resume"];
+    let child = sandbox.start(&[&resume[..], &["--format", "csv"]].concat());
+    assert_eq!(interrupt_after(EPOCHS + 8, &sandbox, "run", child), Some(130));
+    let of_embeddings = || {
+        let files = sandbox.list("run");
+        files.into_iter().filter(|f| f.starts_with("embeddings") || f.starts_with("ids")).collect()
+    };
+    let files: Vec<String> = of_embeddings();
+    assert_eq!(files, ["embeddings.csv"]);
+    sandbox.xgoal(&resume).done();
+    let files: Vec<String> = of_embeddings();
+    assert_eq!(files, ["embeddings.csv"]);
+}

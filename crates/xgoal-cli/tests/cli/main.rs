@@ -3,16 +3,20 @@
 mod bad_input;
 mod bad_usage;
 mod bench;
+mod cluster;
 mod common;
 mod debian;
+mod convert;
 mod demo;
 mod embed;
 mod eval;
+mod formats;
 mod generate;
 mod info;
 #[cfg(unix)]
 mod interrupt;
 mod npz;
 mod real_data;
+mod similar;
 mod tables;
 mod train;

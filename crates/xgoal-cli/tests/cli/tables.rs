@@ -78,8 +78,13 @@ fn new_papers_are_embedded_by_the_names_of_their_words() {
     // One more paper, which nothing refers to: the others keep their embeddings.
     let table = sandbox.text("papers/papers.csv") + "new,On graph,unheard of edges,2050,\n";
     sandbox.write("papers/papers.csv", table);
-    let embedded = sandbox.xgoal(&["embed", "run", "papers", "--out", "new.npy"]).done();
+    let embedded = sandbox.xgoal(&["embed", "run", "papers", "--out", "new.npy", "--json"]).done();
     assert_says(&embedded.stderr, &["features title+abstract:", "unknown to the model"]);
+    let words = &embedded.json()["features"][0];
+    assert_eq!((&words["kind"], &words["left_out"]), (&"text".into(), &false.into()));
+    // "unheard" and "of" are new, "edges" was too rare to be a column.
+    let unseen = words["unseen"].as_u64().unwrap();
+    assert!(unseen >= 1 && words["unseen_occurrences"].as_u64().unwrap() >= unseen, "{words}");
     let numbers = |file: &str| -> Vec<f32> {
         let bytes = &sandbox.read(file)[128..];
         bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
@@ -145,6 +150,46 @@ fn mistakes_name_file_line_and_column() {
         &refused("graph.toml", "wrote.csv", "authors.csv"),
         &["papers/authors.csv: No such"],
     );
+}
+
+#[test]
+fn unknown_ids_are_skipped_or_added_and_counted() {
+    let sandbox = papers(12);
+    sandbox.write("papers/cites.tsv", sandbox.text("papers/cites.tsv") + "p, 001\tx\ny\tz\n");
+    let refused = sandbox.xgoal(&["info", "papers"]).refused(3);
+    assert_says(&refused, &["cites.tsv: 3 ids are not in", "`x` (line 14", "`y` (line 15"]);
+    for (how, nodes, edges) in [("skip", 12, 24), ("add", 15, 28)] {
+        let manifest = MANIFEST.replace("[nodes]", &format!("[nodes]\non_unknown = \"{how}\""));
+        sandbox.write("papers/graph.toml", manifest);
+        let info = sandbox.xgoal(&["info", "papers", "--json"]).done().json();
+        assert_eq!((&info["nodes"], &info["layers"][0]["edges"]), (&nodes.into(), &edges.into()));
+        assert_eq!(info["source"]["added_nodes"], nodes - 12);
+        let text = sandbox.xgoal(&["info", "papers"]).done().stdout;
+        assert_says(&text, &["cites.tsv (layer cites): 14 rows name 3 times an unknown node"]);
+    }
+    sandbox.train("papers", "run", &[]);
+    assert!(sandbox.text("run/ids.txt").ends_with("\np, 011\nx\ny\nz\n"));
+}
+
+#[test]
+fn parquet_names_its_rows() {
+    let sandbox = Sandbox::with_graph();
+    sandbox.xgoal(&["convert", "graph.npz", "tables", "--tables", "parquet"]).done();
+    sandbox.write("tables/nodes.csv", "id\nsomeone\n");
+    let manifest = sandbox.text("tables/graph.toml");
+    let manifest = manifest.split("[[features]]").next().unwrap().replace(".parquet", ".csv");
+    let layer = "[[layers]]\nname = \"a\"\nedges = \"layer0.parquet\"\nsource = \"source\"\n";
+    let refused = |more: &str| {
+        sandbox.write("tables/graph.toml", format!("{manifest}{layer}{more}"));
+        sandbox.xgoal(&["info", "tables"]).refused(3)
+    };
+    let unknown = refused("target = \"target\"\n");
+    assert_says(&unknown, &["tables/layer0.parquet", "(row 1, column `source`)", "nodes.csv"]);
+    let columns = "no column `to`; the columns are `source`, `target`";
+    assert_says(&refused("target = \"to\"\n"), &["tables/layer0.parquet", columns]);
+    let whole = sandbox.read("tables/layer0.parquet");
+    sandbox.write("tables/layer0.parquet", &whole[..whole.len() / 2]);
+    assert_says(&refused("target = \"target\"\n"), &["tables/layer0.parquet"]);
 }
 
 #[test]

@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::matrix::Dense;
-use crate::similar::Index;
+use crate::similar::{Index, Neighbor};
+
+/// Nodes whose neighbors are held at a time.
+const BLOCK: usize = 1 << 14;
 
 /// Sim@k of the rows of `embeddings` for each `k`, which must be positive.
 pub fn sim_at(
@@ -24,16 +27,18 @@ pub fn sim_at(
     let others = rows.saturating_sub(1);
     let nodes: Vec<u32> = (0..rows as u32).collect();
     let deepest = ks.iter().copied().max().unwrap_or(0);
-    let hits = Index::new(embeddings.into())?.search(&nodes, deepest, |node, nearest, _| {
-        let same = |k: &usize| {
-            let nearest = nearest.iter().take(*k);
-            nearest.filter(|j| labels[**j as usize] == labels[node as usize]).count() as u64
-        };
-        ks.iter().map(same).collect::<Vec<u64>>()
-    });
+    let mut hits = vec![0u64; ks.len()];
+    let index = Index::new(embeddings.into())?;
+    for nodes in nodes.chunks(BLOCK) {
+        for (node, nearest) in nodes.iter().zip(index.nearest(nodes, deepest)?) {
+            for (hits, k) in hits.iter_mut().zip(ks) {
+                let same = |n: &&Neighbor| labels[n.node as usize] == labels[*node as usize];
+                *hits += nearest.iter().take(*k).filter(same).count() as u64;
+            }
+        }
+    }
     let share = |hits: u64, k: usize| hits as f64 / (rows * k.min(others)).max(1) as f64;
-    let sum = |at: usize| hits.iter().map(|hits| hits[at]).sum();
-    Ok(ks.iter().enumerate().map(|(at, k)| (*k, share(sum(at), *k))).collect())
+    Ok(ks.iter().zip(hits).map(|(k, hits)| (*k, share(hits, *k))).collect())
 }
 
 #[cfg(test)]

@@ -95,6 +95,17 @@ impl FeatureSpace {
     pub fn columns(&self) -> usize {
         self.blocks.iter().map(|b| b.columns.count()).sum()
     }
+
+    /// A name for each column, where every block has them; of several blocks, after the block's own and a colon.
+    pub fn names(&self) -> Option<Vec<String>> {
+        let several = self.blocks.len() > 1;
+        let of_block = |block: &FeatureBlock| {
+            let whole =
+                |name: String| if several { format!("{}:{name}", block.name) } else { name };
+            Some(block.columns.names()?.into_iter().map(whole).collect::<Vec<_>>())
+        };
+        self.blocks.iter().map(of_block).collect::<Option<Vec<_>>>().map(|blocks| blocks.concat())
+    }
 }
 
 impl FeatureColumns {
@@ -106,6 +117,22 @@ impl FeatureColumns {
             Self::Numeric { scales } => scales.len(),
             Self::Categorical { categories } => categories.iter().map(|c| c.values.len()).sum(),
             Self::Text { terms } => terms.len(),
+        }
+    }
+
+    /// A name for each column, where they have some; `COLUMN=CATEGORY` for categories.
+    pub fn names(&self) -> Option<Vec<String>> {
+        let of_column = |c: &Categories| {
+            c.values.iter().map(|v| format!("{}={v}", c.column)).collect::<Vec<_>>()
+        };
+        match self {
+            Self::Numbered { .. } | Self::StandIn { .. } => None,
+            Self::Named { names } => Some(names.clone()),
+            Self::Numeric { scales } => Some(scales.iter().map(|s| s.column.clone()).collect()),
+            Self::Categorical { categories } => {
+                Some(categories.iter().flat_map(of_column).collect())
+            }
+            Self::Text { terms } => Some(terms.iter().map(|t| t.term.clone()).collect()),
         }
     }
 

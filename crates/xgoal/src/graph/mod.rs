@@ -51,6 +51,8 @@ pub struct Parts {
     pub layers: Vec<Layer>,
     /// Node attributes, a row per node.
     pub attributes: Matrix,
+    /// What the columns of the attributes are, where the source says so.
+    pub features: Option<FeatureSpace>,
     /// Classes, where known.
     pub labels: Option<Labels>,
     /// The split, where given.
@@ -61,6 +63,8 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultiplexGraph {
     ids: Option<Vec<String>>,
+    /// Whether the source has the ids as numbers.
+    integer_ids: bool,
     layers: Vec<Layer>,
     attributes: Matrix,
     features: Option<FeatureSpace>,
@@ -103,7 +107,15 @@ impl MultiplexGraph {
         if let Some((r, c, v)) = attributes.first_non_finite() {
             return Err(non_finite("attributes", r, c, v));
         }
-        Ok(Self { ids: None, layers, attributes, features: None, labels: None, splits: None })
+        Ok(Self {
+            ids: None,
+            integer_ids: false,
+            layers,
+            attributes,
+            features: None,
+            labels: None,
+            splits: None,
+        })
     }
 
     /// Gives the nodes their own ids; without, they are numbered from 0.
@@ -115,6 +127,13 @@ impl MultiplexGraph {
             return Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0])));
         }
         self.ids = Some(ids);
+        Ok(self)
+    }
+
+    /// Gives the nodes whole numbers as ids, which formats with types write as numbers again.
+    pub fn with_integer_ids(mut self, ids: &[i64]) -> Result<Self> {
+        self = self.with_ids(ids.iter().map(i64::to_string).collect())?;
+        self.integer_ids = true;
         Ok(self)
     }
 
@@ -194,8 +213,8 @@ impl MultiplexGraph {
 
     /// Takes the graph apart.
     pub fn into_parts(self) -> Parts {
-        let Self { ids, layers, attributes, labels, splits, .. } = self;
-        Parts { ids, layers, attributes, labels, splits }
+        let Self { ids, layers, attributes, features, labels, splits, .. } = self;
+        Parts { ids, layers, attributes, features, labels, splits }
     }
 
     /// Number of nodes.
@@ -250,6 +269,16 @@ impl MultiplexGraph {
             hash.add(u64::MAX);
         }
         hash.0
+    }
+
+    /// Whether ids are whole numbers, given as such or numbered from 0.
+    pub fn has_integer_ids(&self) -> bool {
+        self.ids.is_none() || self.integer_ids
+    }
+
+    /// The nodes' own ids, where they have some.
+    pub fn ids(&self) -> Option<&[String]> {
+        self.ids.as_deref()
     }
 
     /// The id of a node.

@@ -2,13 +2,16 @@
 //!
 //! Each format has its reader ([`mat`], [`pickle`], [`npz`], [`npy`], [`torch`]); all give named
 //! arrays ([`arrays`], built under a memory budget by [`build`]), of which [`source`] makes a graph.
-//! [`manifest`] reads a folder of the user's own files, and [`generate`] writes one.
+//! [`manifest`] reads a folder of the user's own files, [`convert`] and [`generate`] write one.
+//! [`embeddings`] come in the formats of what reads them, [`answers`] as tables.
 //! Everything written goes through [`atomic`].
 
+pub mod answers;
 mod archive;
 pub mod arrays;
 pub mod atomic;
 pub mod build;
+pub mod convert;
 mod decode;
 mod dtype;
 pub mod embeddings;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `feature` or `features` | attributes, a row per node |
 //! | `label` or `labels` | one-hot rows, or one class number per node; a zero row or -1 is unknown |
+//! | `label_names` | the names of numbered classes |
 //! | `train_idx`, `val_idx`, `test_idx` | node numbers, from 0 |
 //! | `ids` | node ids |
 //! | any other matrix | a layer, which must be nodes x nodes |
@@ -54,7 +55,7 @@ pub fn load(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, O
 /// Makes a graph of named arrays.
 pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<MultiplexGraph> {
     let mut attributes = None;
-    let mut labels = None;
+    let (mut labels, mut label_names) = (None, None);
     let mut splits: [Option<Vec<u32>>; 3] = [None, None, None];
     let mut ids = None;
     let mut candidates = Vec::new();
@@ -68,6 +69,7 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
                 }
             }
             "label" | "labels" => labels = Some(array),
+            "label_names" => label_names = Some(array),
             "train_idx" => splits[0] = Some(node_numbers(&name, array)?),
             "val_idx" => splits[1] = Some(node_numbers(&name, array)?),
             "test_idx" => splits[2] = Some(node_numbers(&name, array)?),
@@ -114,11 +116,23 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
     if let Some(names) = layers {
         graph = graph.select_layers(names)?;
     }
-    if let Some(ids) = ids {
-        graph = graph.with_ids(as_ids(ids)?)?;
+    match ids {
+        None => {}
+        Some(Array::Strings(ids)) => graph = graph.with_ids(ids)?,
+        Some(Array::Vector { values, .. }) => {
+            let whole = values.iter().enumerate().map(|(i, v)| whole("`ids`", i, *v));
+            graph = graph.with_integer_ids(&whole.collect::<Result<Vec<_>>>()?)?;
+        }
+        Some(Array::Matrix(_)) => {
+            return Err(Error::Data("`ids`: expected one list, found a matrix".into()));
+        }
     }
     if let Some(labels) = labels {
-        graph = graph.with_labels(as_labels(labels, nodes)?)?;
+        let labels = as_labels(labels, nodes)?;
+        graph = graph.with_labels(match label_names {
+            None => labels,
+            Some(names) => named(labels, names)?,
+        })?;
     }
     if splits.iter().any(Option::is_some) {
         // A part that is not there is empty; what needs it says so.
@@ -198,16 +212,6 @@ fn node_numbers(name: &str, array: Array) -> Result<Vec<u32>> {
     }
 }
 
-fn as_ids(array: Array) -> Result<Vec<String>> {
-    match array {
-        Array::Strings(ids) => Ok(ids),
-        Array::Vector { values, .. } => {
-            values.iter().enumerate().map(|(i, v)| Ok(whole("`ids`", i, *v)?.to_string())).collect()
-        }
-        Array::Matrix(_) => Err(Error::Data("`ids`: expected one list, found a matrix".into())),
-    }
-}
-
 fn as_labels(array: Array, nodes: usize) -> Result<Labels> {
     let classes: Vec<Option<u32>>;
     let count;
@@ -252,6 +256,19 @@ fn as_labels(array: Array, nodes: usize) -> Result<Labels> {
         }
     }
     Ok(Labels { classes, names: (0..count).map(|c| c.to_string()).collect() })
+}
+
+/// Classes by their names rather than their numbers.
+fn named(labels: Labels, names: Array) -> Result<Labels> {
+    match names {
+        Array::Strings(names) if names.len() >= labels.names.len() => {
+            Ok(Labels { names, classes: labels.classes })
+        }
+        _ => Err(Error::Data(format!(
+            "`label_names`: expected a name for each of the {} classes",
+            labels.names.len()
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ macro_rules! choices {
         }
 
         impl $name {
+            /// All choices.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
             /// The words that name the choices.
             pub const CHOICES: &[&str] = &[$($text),+];
 
@@ -29,3 +31,5 @@ macro_rules! choices {
         }
     };
 }
+
+pub(crate) use choices;

@@ -4,7 +4,7 @@
 //! They must be validated against a number of layers, into a [`Config`], before anything uses them.
 
 #[macro_use]
-mod choices;
+pub(crate) mod choices;
 mod config;
 mod keys;
 mod presets;

@@ -40,6 +40,7 @@ pub use report::{BlockReport, DrawnSplit, Duplicates, PathReport, Report, TableR
 use crate::error::{Error, ParseError, Result};
 use crate::graph::features::FeatureSpace;
 use crate::graph::{Layer, MultiplexGraph};
+use crate::io::table::Ids;
 use layers::Reading;
 use nodes::{Keyed, NodeSet};
 use schema::labels::{Shares, SplitSource};
@@ -99,10 +100,14 @@ fn graph(
         }
         None => NodeSet::default(),
     };
-    let reading = Reading { folder, memory: options.memory };
+    let mut reading = Reading { folder, memory: options.memory };
     let mut matrices = Vec::with_capacity(wanted.len());
     for layer in wanted {
-        matrices.push(layers::read(&reading, layer, &nodes, &mut report)?);
+        let matrix = layers::read(&reading, layer, &nodes, &mut report)?;
+        // What one layer takes is no longer there for the next.
+        let taken = (8 * (matrix.nnz() + matrix.rows())) as u64;
+        reading.memory = reading.memory.map(|free| free.saturating_sub(taken));
+        matrices.push(matrix);
     }
     let count = nodes.count();
     report.added_nodes = count - nodes.listed;
@@ -144,9 +149,11 @@ fn graph(
     };
 
     let ids = nodes.ids.into_inner().expect("no reader panics");
-    let mut graph = MultiplexGraph::new(layers, attributes)?
-        .with_ids(ids.names().map(str::to_owned).collect())?
-        .with_features(space)?;
+    let mut graph = MultiplexGraph::new(layers, attributes)?.with_features(space)?;
+    graph = match whole_numbers(&ids, nodes.table.as_ref()) {
+        Some(numbers) => graph.with_integer_ids(&numbers)?,
+        None => graph.with_ids(ids.names().map(str::to_owned).collect())?,
+    };
     if let Some(labels) = found_labels {
         graph = graph.with_labels(labels)?;
     }
@@ -154,6 +161,12 @@ fn graph(
         graph = graph.with_splits(splits)?;
     }
     Ok((graph, report))
+}
+
+/// The ids as numbers, where the node table has them as such.
+fn whole_numbers(ids: &Ids, table: Option<&Keyed>) -> Option<Vec<i64>> {
+    table.filter(|table| table.has_integer_ids())?;
+    ids.names().map(|id| id.parse().ok()).collect()
 }
 
 /// The columns of the node table that something is made of.

@@ -22,6 +22,8 @@ pub(super) struct NodeSet {
 /// Columns of a table, by node.
 pub(super) struct Keyed {
     table: Table,
+    /// The column of the ids.
+    id: String,
     names: Vec<String>,
     rows: Rows,
     /// The row of each node; where every row is the node of its number, nothing.
@@ -81,7 +83,7 @@ impl NodeSet {
         report.duplicate_ids = duplicates;
         let names = names.into_iter().map(str::to_owned).collect();
         let listed = ids.len();
-        let table = Some(Keyed { table, names, rows, row_of });
+        let table = Some(Keyed { table, id: spec.id.clone(), names, rows, row_of });
         Ok(Self { ids: RwLock::new(ids), listed, table })
     }
 
@@ -144,13 +146,18 @@ impl Keyed {
             duplicates: 0,
         });
         let names = names.into_iter().map(str::to_owned).collect();
-        Ok(Self { table, names, rows, row_of: Some(row_of) })
+        Ok(Self { table, id: spec.id.clone(), names, rows, row_of: Some(row_of) })
     }
 
     /// A column that was asked for.
     pub(super) fn column(&self, name: &str) -> &Column {
         let at = self.names.iter().position(|n| n == name).expect("a column that was read");
         &self.rows.columns[at]
+    }
+
+    /// Whether the file has the ids as numbers.
+    pub(super) fn has_integer_ids(&self) -> bool {
+        matches!(self.column(&self.id), Column::Integers(_))
     }
 
     /// The row of a node.

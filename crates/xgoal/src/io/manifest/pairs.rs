@@ -1,7 +1,6 @@
 //! Tables of pairs: edges, and who has what on the way of a meta-path.
 
 use crate::error::Result;
-use crate::io::decode::to_f32;
 use crate::io::manifest::nodes::Unknown;
 use crate::io::manifest::schema::OnUnknown;
 use crate::io::table::{Batch, Ids, NONE, Table};
@@ -86,16 +85,14 @@ fn part(table: &Table, sides: &[Side<'_>; 2], weight: Option<&str>, batch: &Batc
     });
     let mut part = Part { rows: batch.rows(), ..Part::default() };
     part.entries.reserve(batch.rows());
-    for row in 0..batch.rows() {
+    let both = numbers[0].iter().zip(&numbers[1]).map(|(from, to)| [*from, *to]);
+    for (row, ends) in both.enumerate() {
         let value = match weight {
             None => 1.0,
             Some(column) => weight_of(table, batch, row, column)?,
         };
         let (mut skipped, before) = (value == 0.0, part.new.len());
-        for at in 0..2 {
-            if numbers[at][row] != NONE {
-                continue;
-            }
+        for (at, _) in ends.iter().enumerate().filter(|(_, end)| **end == NONE) {
             let (side, name) = (&sides[at], names[at].get(row));
             part.unknown[at].add(name, || batch.place(row), side.column);
             if side.on_unknown == OnUnknown::Add {
@@ -108,18 +105,17 @@ fn part(table: &Table, sides: &[Side<'_>; 2], weight: Option<&str>, batch: &Batc
         if skipped {
             part.new.truncate(before);
         } else {
-            part.entries.push((numbers[0][row], numbers[1][row], value));
+            part.entries.push((ends[0], ends[1], value));
         }
     }
     Ok(part)
 }
 
 fn weight_of(table: &Table, batch: &Batch, row: usize, column: &str) -> Result<f32> {
-    let found = batch.columns[2].number(row);
+    let found = batch.columns[2].single(row);
     let number = found.map_err(|misfit| table.misfit(&batch.place(row), column, &misfit))?;
-    number.and_then(to_f32).ok_or_else(|| {
-        let found = number.map_or("nothing".to_owned(), |n| n.to_string());
+    number.ok_or_else(|| {
         let place = batch.place(row);
-        table.wrong(format!("{place}, column `{column}`: {found}; expected a number within f32"))
+        table.wrong(format!("{place}, column `{column}`: nothing; expected a number"))
     })
 }

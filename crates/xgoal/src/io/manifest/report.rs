@@ -37,7 +37,7 @@ pub struct TableReport {
     pub used_for: String,
     /// Its rows.
     pub rows: usize,
-    /// Rows that name an unknown node: skipped, or their nodes added.
+    /// Times an unknown node is named: its row was skipped, or the node added.
     pub unknown: usize,
     /// Rows that repeat an edge or an entry.
     pub duplicates: usize,
@@ -106,7 +106,7 @@ impl Report {
             let TableReport { file, used_for, rows, unknown, duplicates } = table;
             if *unknown > 0 {
                 lines.push(format!(
-                    "{file} ({used_for}): {unknown} of {rows} rows name unknown nodes"
+                    "{file} ({used_for}): {rows} rows name {unknown} times an unknown node"
                 ));
             }
             if *duplicates > 0 {

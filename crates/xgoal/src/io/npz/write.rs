@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::io::npy;
+use crate::matrix::Csr;
 
 /// An archive in the making.
 pub struct NpzWriter<W: Write + Seek> {
@@ -32,6 +33,28 @@ pub trait SparseRows {
 
     /// Hands on all rows from the first to the last.
     fn each(&self, hand: &mut dyn FnMut(&Rows) -> io::Result<()>) -> io::Result<()>;
+}
+
+/// Rows of a matrix in memory that are handed on at a time.
+const CHUNK: usize = 1 << 14;
+
+impl SparseRows for Csr {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.cols())
+    }
+
+    fn each(&self, hand: &mut dyn FnMut(&Rows) -> io::Result<()>) -> io::Result<()> {
+        for from in (0..self.rows()).step_by(CHUNK) {
+            let pointers = &self.indptr()[from..(from + CHUNK).min(self.rows()) + 1];
+            let entries = pointers[0]..pointers[pointers.len() - 1];
+            hand(&Rows {
+                ends: pointers[1..].iter().map(|end| end - entries.start).collect(),
+                columns: self.indices()[entries.clone()].to_vec(),
+                values: self.values()[entries].to_vec(),
+            })?;
+        }
+        Ok(())
+    }
 }
 
 impl<W: Write + Seek> NpzWriter<W> {
@@ -116,7 +139,7 @@ mod tests {
     use super::*;
     use crate::io::arrays::Array;
     use crate::io::build::Budget;
-    use crate::matrix::{Csr, Matrix};
+    use crate::matrix::Matrix;
 
     /// Three rows in two parts.
     struct Parts;

@@ -163,7 +163,16 @@ impl Column {
 
     /// All fields as ids; an error names the first row that has none.
     pub(crate) fn ids(&self) -> Result<Cow<'_, Texts>, (usize, Misfit)> {
-        let ids = match self {
+        let ids = self.ids_or_empty().map_err(|misfit| (0, misfit))?;
+        match (0..ids.len()).find(|row| ids.bytes(*row).is_empty()) {
+            Some(row) => Err((row, Misfit { found: "nothing".into(), expected: AN_ID })),
+            None => Ok(ids),
+        }
+    }
+
+    /// All fields as ids, empty ones too.
+    pub(crate) fn ids_or_empty(&self) -> Result<Cow<'_, Texts>, Misfit> {
+        Ok(match self {
             Self::Texts(texts) => Cow::Borrowed(texts),
             Self::Integers(numbers) => {
                 let mut texts = Texts::default();
@@ -182,13 +191,9 @@ impl Column {
                     Self::Flags(_) => "a boolean",
                     _ => "a list",
                 };
-                return Err((0, Misfit { found: found.into(), expected: AN_ID }));
+                return Err(Misfit { found: found.into(), expected: AN_ID });
             }
-        };
-        match (0..ids.len()).find(|row| ids.bytes(*row).is_empty()) {
-            Some(row) => Err((row, Misfit { found: "nothing".into(), expected: AN_ID })),
-            None => Ok(ids),
-        }
+        })
     }
 
     /// The field as a number, `None` where it is missing.
@@ -211,6 +216,24 @@ impl Column {
             missing if missing.is_nan() => Ok(None),
             number if number.is_finite() => Ok(Some(number)),
             other => Err(Misfit { found: other.to_string(), expected }),
+        }
+    }
+
+    /// The field in single precision: digits are read as such, without a rounding to `f64` before.
+    pub(crate) fn single(&self, row: usize) -> Result<Option<f32>, Misfit> {
+        if let Self::Texts(texts) = self
+            && let Ok(number) = texts.get(row).trim().parse::<f32>()
+            && number.is_finite()
+        {
+            return Ok(Some(number));
+        }
+        let number = self.number(row)?;
+        match number.map(|n| n as f32) {
+            Some(single) if !single.is_finite() => {
+                let found = number.unwrap_or_default().to_string();
+                Err(Misfit { found, expected: "a number within f32" })
+            }
+            single => Ok(single),
         }
     }
 

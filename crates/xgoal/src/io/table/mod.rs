@@ -12,6 +12,7 @@ mod delimited;
 mod ids;
 mod parquet;
 mod records;
+pub(crate) mod write;
 
 pub(crate) use batch::{Batch, Column, Misfit};
 pub(crate) use ids::{Ids, NONE};
@@ -48,6 +49,11 @@ impl Format {
             _ => None,
         }
     }
+
+    /// Fields between separators, gzipped if the name says so.
+    pub(crate) fn separated_by(separator: u8, path: &Path) -> Self {
+        Self::Delimited { separator, gzip: path.extension().is_some_and(|e| e == "gz") }
+    }
 }
 
 /// A table that was opened: its columns are known, its rows not read yet.
@@ -80,12 +86,19 @@ impl Table {
         if metadata.is_dir() {
             return Err(wrong("a folder; expected a table".into()));
         }
-        let inner = match Format::of(path) {
-            Some(Format::Delimited { separator, gzip }) => {
+        match Format::of(path) {
+            Some(format) => Self::open_as(path, format),
+            None => Err(wrong(format!("not a table; expected {EXPECTED}"))),
+        }
+    }
+
+    /// The same for a file whose name does not tell its format.
+    pub(crate) fn open_as(path: &Path, format: Format) -> Result<Self> {
+        let inner = match format {
+            Format::Delimited { separator, gzip } => {
                 Inner::Delimited(Delimited::open(path, separator, gzip)?)
             }
-            Some(Format::Parquet) => Inner::Parquet(ParquetTable::open(path)?),
-            None => return Err(wrong(format!("not a table; expected {EXPECTED}"))),
+            Format::Parquet => Inner::Parquet(ParquetTable::open(path)?),
         };
         Ok(Self { path: path.to_path_buf(), inner })
     }

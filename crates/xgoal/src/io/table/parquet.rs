@@ -6,11 +6,17 @@ mod columns;
 mod reader;
 #[cfg(not(feature = "parquet"))]
 mod without;
+#[cfg(feature = "parquet")]
+mod writer;
 
 #[cfg(feature = "parquet")]
 pub(super) use reader::ParquetTable;
 #[cfg(not(feature = "parquet"))]
 pub(super) use without::ParquetTable;
+#[cfg(not(feature = "parquet"))]
+pub(crate) use without::write;
+#[cfg(feature = "parquet")]
+pub(crate) use writer::write;
 
 #[cfg(all(test, feature = "parquet"))]
 mod tests;

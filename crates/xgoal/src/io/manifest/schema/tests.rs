@@ -94,3 +94,20 @@ fn shares_of_a_split_leave_something_to_test() {
     assert!(refused(&with("[splits]\ntrain = 0.9\n")).contains("leave some nodes to test"));
     assert!(refused(&with("[splits]\ntrain = 2\n")).contains("share from 0 to 1"));
 }
+
+#[test]
+fn the_examples_in_the_documentation_are_valid() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for page in ["docs/graph-toml.md", "docs/formats.md", "README.md"] {
+        let Ok(text) = std::fs::read_to_string(root.join(page)) else {
+            println!("skipped: no {page} beside this crate");
+            continue;
+        };
+        let blocks: Vec<&str> = text.split("```toml\n").skip(1).collect();
+        assert!(!blocks.is_empty(), "{page}");
+        for block in blocks {
+            let example = block.split("```").next().unwrap();
+            Manifest::parse(example).unwrap_or_else(|e| panic!("{page}: {e}\n{example}"));
+        }
+    }
+}

@@ -31,8 +31,9 @@ impl ParquetTable {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
         let shared = Shared { file: Arc::new(Mutex::new(file)), length };
-        let damaged =
-            |e: String| ParseError::new(format!("not Parquet, or damaged: {e}")).in_file(path);
+        let damaged = |e: String| {
+            ParseError::new(format!("not Parquet, or damaged: {}", reason(&e))).in_file(path)
+        };
         let file = guarded(|| SerializedFileReader::new(shared).map_err(|e| e.to_string()))
             .map_err(damaged)?;
         if !file.metadata().row_groups().iter().all(|group| lies_within(group, length)) {
@@ -90,8 +91,13 @@ impl ParquetTable {
     }
 
     fn damaged(&self, e: &ParquetError) -> Error {
-        self.wrong(format!("damaged, or not supported: {e}"))
+        self.wrong(format!("damaged, or not supported: {}", reason(&e.to_string())))
     }
+}
+
+/// What the library says, without its own announcement.
+fn reason(message: &str) -> &str {
+    message.strip_prefix("Parquet error: ").unwrap_or(message)
 }
 
 /// Goes through the row groups.

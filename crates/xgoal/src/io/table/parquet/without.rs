@@ -1,16 +1,24 @@
-//! Stands in for the reader in builds without it.
+//! Stands in for reader and writer in builds without them.
 
-use crate::error::{ParseError, Result};
+use crate::error::{Error, ParseError, Result};
 use crate::io::table::Batch;
+use crate::io::table::write::Values;
 use std::path::Path;
 
 /// A table that cannot be.
 pub(in crate::io::table) enum ParquetTable {}
 
+fn missing(path: &Path) -> Error {
+    ParseError::new("Parquet: this build is without the `parquet` feature").in_file(path)
+}
+
+pub(crate) fn write(path: &Path, _: usize, _: &[(&str, Values<'_>)]) -> Result<()> {
+    Err(missing(path))
+}
+
 impl ParquetTable {
     pub(in crate::io::table) fn open(path: &Path) -> Result<Self> {
-        let message = "Parquet cannot be read: this build is without the `parquet` feature";
-        Err(ParseError::new(message).in_file(path))
+        Err(missing(path))
     }
 
     pub(in crate::io::table) fn names(&self) -> &[String] {

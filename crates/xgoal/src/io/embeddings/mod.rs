@@ -1,0 +1,231 @@
+//! Embeddings: a row of numbers for each node, and the nodes' ids, in the format that suits what comes next.
+//!
+//! | format | file | ids |
+//! |---|---|---|
+//! | `npy` | `z.npy` | `z.ids.txt`, one per line; `z.ids.json` where an id has a line break |
+//! | `parquet` | `z.parquet` | column `id`, beside `vector` |
+//! | `csv`, `tsv` | `z.csv` | column `id`, before `e0`, `e1`, ... |
+//! | `safetensors` | `z.safetensors` | a JSON list in the metadata |
+//! | `word2vec` | `z.vec` | the first word of each line, `%`-escaped |
+//! | `projector` | `z.vectors.tsv` | `z.metadata.tsv`, with the classes where they are known |
+
+mod npy;
+mod parquet;
+mod projector;
+mod safetensors;
+mod table;
+mod word2vec;
+
+pub use npy::ids_path;
+
+use crate::error::{Error, ParseError, Result};
+use crate::graph::MultiplexGraph;
+use crate::io::table::write::Values;
+use crate::io::table::{Format as TableFormat, Ids};
+use crate::matrix::Dense;
+use crate::settings::choices::choices;
+use std::path::{Path, PathBuf};
+
+choices! {
+    /// How embeddings are written.
+    Format {
+        /// NumPy's, with the ids in a file beside it.
+        Npy = "npy",
+        /// Parquet with the columns `id` and `vector`.
+        Parquet = "parquet",
+        /// A column per dimension, with commas.
+        Csv = "csv",
+        /// A column per dimension, with tabs.
+        Tsv = "tsv",
+        /// One tensor, the ids in the metadata.
+        Safetensors = "safetensors",
+        /// The text format of word2vec.
+        Word2vec = "word2vec",
+        /// Two files for TensorBoard's projector.
+        Projector = "projector",
+    }
+}
+
+impl Format {
+    /// The format a file's name ends in.
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        if name.ends_with(".vectors.tsv") {
+            return Some(Self::Projector);
+        }
+        match name.rsplit_once('.')?.1 {
+            "npy" => Some(Self::Npy),
+            "parquet" | "pq" => Some(Self::Parquet),
+            "csv" => Some(Self::Csv),
+            "tsv" | "tab" => Some(Self::Tsv),
+            "safetensors" => Some(Self::Safetensors),
+            "vec" | "txt" | "w2v" => Some(Self::Word2vec),
+            _ => None,
+        }
+    }
+
+    /// What a file of this format is called after its stem.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Npy => "npy",
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Safetensors => "safetensors",
+            Self::Word2vec => "vec",
+            Self::Projector => "vectors.tsv",
+        }
+    }
+}
+
+/// The extensions, as messages list them.
+pub const EXPECTED: &str = ".npy, .parquet, .csv, .tsv, .safetensors, .vec or .vectors.tsv";
+
+/// Rows with their ids.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embeddings {
+    /// One per row; where the file has none, rows are numbered from 0.
+    pub ids: Option<Vec<String>>,
+    /// A row per node.
+    pub matrix: Dense,
+}
+
+impl Embeddings {
+    /// The id of a row.
+    pub fn id(&self, row: usize) -> String {
+        self.ids.as_ref().map_or_else(|| row.to_string(), |ids| ids[row].clone())
+    }
+
+    /// The row of each id, where there is one; an id that stands for two rows is an error.
+    pub fn rows_of<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a str>,
+    ) -> std::result::Result<Vec<Option<u32>>, ParseError> {
+        let Some(own) = &self.ids else {
+            let rows = self.matrix.rows() as u32;
+            let row = |id: &str| id.parse().ok().filter(|r: &u32| *r < rows && r.to_string() == id);
+            return Ok(ids.into_iter().map(row).collect());
+        };
+        let mut row_of = Ids::default();
+        for id in own {
+            if !row_of.insert(id).1 {
+                let id = crate::io::decode::quoted(id);
+                return Err(ParseError::new(format!("the id {id} stands for two rows")));
+            }
+        }
+        Ok(ids.into_iter().map(|id| row_of.get(id)).collect())
+    }
+}
+
+/// What the rows are besides their numbers.
+pub(crate) struct RowsOf<'a> {
+    graph: &'a MultiplexGraph,
+}
+
+impl RowsOf<'_> {
+    fn id(&self, row: usize) -> String {
+        self.graph.id(row)
+    }
+
+    /// The ids as a column of a table: numbers where they are numbers.
+    fn column(&self, rows: usize) -> Values<'static> {
+        if self.graph.has_integer_ids() {
+            let number = |row| self.id(row).parse().expect("ids of whole numbers");
+            return Values::Integers((0..rows).map(number).collect());
+        }
+        Values::Texts((0..rows).map(|row| self.id(row)).collect())
+    }
+
+    /// The class of a row, empty where it is unknown; nothing where no class is known.
+    fn class(&self, row: usize) -> Option<&str> {
+        let labels = self.graph.labels()?;
+        Some(labels.classes[row].map_or("", |class| &labels.names[class as usize]))
+    }
+}
+
+/// Writes embeddings of a graph's nodes, and returns the files this made.
+pub fn write(
+    path: &Path,
+    format: Format,
+    embeddings: &Dense,
+    graph: &MultiplexGraph,
+) -> Result<Vec<PathBuf>> {
+    if embeddings.rows() != graph.nodes() {
+        return Err(Error::Data(format!(
+            "{} embeddings for {} nodes",
+            embeddings.rows(),
+            graph.nodes()
+        )));
+    }
+    let rows = RowsOf { graph };
+    match format {
+        Format::Npy => npy::write(path, embeddings, &rows),
+        Format::Parquet => parquet::write(path, embeddings, &rows),
+        Format::Csv => table::write(path, b',', embeddings, &rows),
+        Format::Tsv => table::write(path, b'\t', embeddings, &rows),
+        Format::Safetensors => safetensors::write(path, embeddings, &rows),
+        Format::Word2vec => word2vec::write(path, embeddings, &rows),
+        Format::Projector => projector::write(path, embeddings, &rows),
+    }
+}
+
+/// The files that writing in a format may leave.
+pub fn files(path: &Path, format: Format) -> Vec<PathBuf> {
+    let mut files = vec![path.to_path_buf()];
+    match format {
+        Format::Npy => files.extend([npy::ids_path(path), npy::json_path(path)]),
+        Format::Projector => files.push(projector::metadata_path(path)),
+        _ => {}
+    }
+    files
+}
+
+/// Reads a file of a format, told by its name where it is not given.
+pub fn read(path: &Path, format: Option<Format>) -> Result<Embeddings> {
+    let Some(format) = format.or(Format::of(path)) else {
+        std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+        let message = format!("not embeddings; expected {EXPECTED}");
+        return Err(ParseError::new(message).in_file(path));
+    };
+    let embeddings = match format {
+        Format::Npy => npy::read(path)?,
+        Format::Parquet => table::read(path, TableFormat::Parquet)?,
+        Format::Csv => table::read(path, TableFormat::separated_by(b',', path))?,
+        Format::Tsv => table::read(path, TableFormat::separated_by(b'\t', path))?,
+        Format::Safetensors => safetensors::read(path)?,
+        Format::Word2vec => word2vec::read(path)?,
+        Format::Projector => projector::read(path)?,
+    };
+    if let Some(ids) = embeddings.ids.as_ref().filter(|ids| ids.len() != embeddings.matrix.rows()) {
+        return Err(ParseError::new(format!(
+            "{} ids for {} rows of embeddings",
+            ids.len(),
+            embeddings.matrix.rows()
+        ))
+        .in_file(path));
+    }
+    Ok(embeddings)
+}
+
+/// Reads embeddings in the order of the graph's nodes, by their ids where these are known.
+pub fn read_for(path: &Path, format: Option<Format>, graph: &MultiplexGraph) -> Result<Dense> {
+    let embeddings = read(path, format)?;
+    if embeddings.ids.is_none() {
+        let rows = embeddings.matrix.rows();
+        if rows == graph.nodes() {
+            return Ok(embeddings.matrix);
+        }
+        let nodes = graph.nodes();
+        let message = format!("{}: {rows} rows for a graph of {nodes} nodes", path.display());
+        return Err(Error::Data(message));
+    }
+    let ids: Vec<String> = (0..graph.nodes()).map(|n| graph.id(n)).collect();
+    let rows = embeddings.rows_of(ids.iter().map(String::as_str)).map_err(|e| e.in_file(path))?;
+    let rows = rows.into_iter().zip(&ids).map(|(row, id)| {
+        row.ok_or_else(|| Error::Data(format!("{}: no row for the node `{id}`", path.display())))
+    });
+    Ok(embeddings.matrix.select_rows(&rows.collect::<Result<Vec<_>>>()?))
+}
+
+#[cfg(test)]
+mod tests;

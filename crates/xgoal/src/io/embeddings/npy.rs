@@ -1,0 +1,65 @@
+//! A `.npy` matrix and, beside it, the ids of its rows: one per line, or a JSON list where an id has a line break.
+
+use super::{Embeddings, RowsOf};
+use crate::error::{Error, ParseError, Result};
+use crate::io::{atomic, npy};
+use crate::matrix::Dense;
+use std::path::{Path, PathBuf};
+
+/// Where the ids of an embedding file stand: `ids.txt` in a run folder, else `NAME.ids.txt`.
+pub fn ids_path(embeddings: &Path) -> PathBuf {
+    match embeddings.file_name().and_then(|n| n.to_str()) {
+        Some("embeddings.npy") => embeddings.with_file_name("ids.txt"),
+        _ => embeddings.with_extension("ids.txt"),
+    }
+}
+
+/// Where they stand if some of them have line breaks.
+pub(super) fn json_path(embeddings: &Path) -> PathBuf {
+    ids_path(embeddings).with_extension("json")
+}
+
+pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Result<Vec<PathBuf>> {
+    let all = 0..embeddings.rows();
+    let (lines, json) = (ids_path(path), json_path(path));
+    let broken = all.clone().any(|row| rows.id(row).contains(['\n', '\r']));
+    let (ids, other) = if broken { (json, lines) } else { (lines, json) };
+    atomic::write(&ids, |w| {
+        if !broken {
+            return all.clone().try_for_each(|row| writeln!(w, "{}", rows.id(row)));
+        }
+        let list: Vec<String> = all.clone().map(|row| rows.id(row)).collect();
+        serde_json::to_writer(w, &list).map_err(Into::into)
+    })?;
+    // Ids of embeddings that were here before belong to no file now.
+    match std::fs::remove_file(&other) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&other, e)),
+        _ => {}
+    }
+    atomic::write(path, |w| npy::write_f32(w, embeddings))?;
+    Ok(vec![path.to_path_buf(), ids])
+}
+
+pub(super) fn read(path: &Path) -> Result<Embeddings> {
+    let matrix = npy::read_f32_matrix(path)?;
+    let (lines, json) = (ids_path(path), json_path(path));
+    let text = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::io(path, e));
+    let (ids, file): (Vec<String>, _) = if json.exists() {
+        let list = serde_json::from_str(&text(&json)?);
+        let wrong = |e| ParseError::new(format!("not a JSON list of ids: {e}")).in_file(&json);
+        (list.map_err(wrong)?, json)
+    } else if lines.exists() {
+        (text(&lines)?.lines().map(str::to_owned).collect(), lines)
+    } else {
+        return Ok(Embeddings { ids: None, matrix });
+    };
+    if ids.len() != matrix.rows() {
+        return Err(Error::Data(format!(
+            "{}: {} ids for {} rows of embeddings",
+            file.display(),
+            ids.len(),
+            matrix.rows()
+        )));
+    }
+    Ok(Embeddings { ids: Some(ids), matrix })
+}

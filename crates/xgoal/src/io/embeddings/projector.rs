@@ -1,0 +1,99 @@
+//! TensorBoard's projector: `NAME.vectors.tsv` with the numbers, `NAME.metadata.tsv` with the ids.
+//!
+//! A single column of metadata has no header; with classes there are two, under `id` and `class`. A tab, a line break
+//! and a backslash of an id are written as in Rust: `\t`, `\n`, `\r`, `\\`.
+
+use super::{Embeddings, RowsOf};
+use crate::error::{Error, ParseError, Result};
+use crate::io::atomic;
+use crate::matrix::Dense;
+use std::path::{Path, PathBuf};
+
+const HEADER: &str = "id\tclass";
+
+/// The file of the ids.
+pub(super) fn metadata_path(vectors: &Path) -> PathBuf {
+    let name = vectors.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.strip_suffix(".vectors.tsv").or(name.strip_suffix(".tsv")).unwrap_or(&name);
+    vectors.with_file_name(format!("{stem}.metadata.tsv"))
+}
+
+pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Result<Vec<PathBuf>> {
+    let metadata = metadata_path(path);
+    atomic::write(&metadata, |w| {
+        if rows.class(0).is_some() {
+            writeln!(w, "{HEADER}")?;
+        }
+        for row in 0..embeddings.rows() {
+            w.write_all(escaped(&rows.id(row)).as_bytes())?;
+            if let Some(class) = rows.class(row) {
+                write!(w, "\t{}", escaped(class))?;
+            }
+            w.write_all(b"\n")?;
+        }
+        Ok(())
+    })?;
+    atomic::write(path, |w| {
+        for row in 0..embeddings.rows() {
+            for (i, value) in embeddings.row(row).iter().enumerate() {
+                write!(w, "{}{value}", if i == 0 { "" } else { "\t" })?;
+            }
+            w.write_all(b"\n")?;
+        }
+        Ok(())
+    })?;
+    Ok(vec![path.to_path_buf(), metadata])
+}
+
+pub(super) fn read(path: &Path) -> Result<Embeddings> {
+    let text = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::io(path, e));
+    let wrong = |line: usize, message: String| {
+        ParseError::new(format!("line {line}: {message}")).in_file(path)
+    };
+    let (mut values, mut rows, mut cols) = (Vec::new(), 0, None);
+    for (i, line) in text(path)?.lines().enumerate() {
+        let before = values.len();
+        for word in line.split('\t') {
+            let value = word.parse::<f32>().ok().filter(|v| v.is_finite());
+            let expected = || wrong(i + 1, format!("`{word}`; expected a finite number"));
+            values.push(value.ok_or_else(expected)?);
+        }
+        let found = values.len() - before;
+        if *cols.get_or_insert(found) != found {
+            return Err(wrong(i + 1, format!("{found} numbers; expected as many as before")));
+        }
+        rows += 1;
+    }
+    let metadata = metadata_path(path);
+    let mut ids = None;
+    if metadata.exists() {
+        let text = text(&metadata)?;
+        let lines = text.lines().skip(usize::from(text.lines().next() == Some(HEADER)));
+        let id = |line: &str| unescaped(line.split('\t').next().unwrap_or_default());
+        ids = Some(lines.map(id).collect());
+    }
+    Ok(Embeddings { ids, matrix: Dense::from_vec(rows, cols.unwrap_or(0), values)? })
+}
+
+fn escaped(text: &str) -> String {
+    let escapes = [("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")];
+    escapes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (_, true) => match chars.next() {
+                Some('t') => out.push('\t'),
+                Some('n') => out.push('\n'),
+                Some('r') => out.push('\r'),
+                Some(other) => out.push(other),
+                None => out.push('\\'),
+            },
+            (c, false) => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,119 @@
+use super::*;
+use crate::graph::{Labels, Layer};
+use crate::matrix::{Csr, Matrix};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+const IDS: [&str; 14] = [
+    "plain",
+    "007",
+    "7",
+    "a, \"b\"",
+    "two\nlines",
+    "tab\there",
+    "\r\n",
+    " spaces ",
+    "100% é漢🦀",
+    "\\n",
+    "\u{feff}bom",
+    "%20",
+    "",
+    " ",
+];
+fn graph(ids: &[&str]) -> MultiplexGraph {
+    let n = ids.len();
+    let layer = Layer { name: "a".into(), adjacency: Csr::empty(n, n) };
+    let attributes = Matrix::Dense(Dense::zeros(n, 1));
+    let graph = MultiplexGraph::new(vec![layer], attributes).unwrap();
+    graph.with_ids(ids.iter().map(|s| s.to_string()).collect()).unwrap()
+}
+
+fn numbers(rows: usize, cols: usize) -> Dense {
+    let value = |i: usize| (i as f32 - 7.0) / 3.0 * 10f32.powi(i as i32 % 40 - 20);
+    Dense::from_vec(rows, cols, (0..rows * cols).map(value).collect()).unwrap()
+}
+
+fn file(folder: &TempDir, format: Format) -> PathBuf {
+    folder.path().join(format!("z.{}", format.extension()))
+}
+
+#[test]
+fn ids_and_numbers_come_back_exactly_from_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let labels = Labels {
+        classes: (0..IDS.len() as u32).map(|n| (n > 3).then_some(n % 2)).collect(),
+        names: vec!["x\ty".into(), "z".into()],
+    };
+    for graph in [graph(&IDS), graph(&IDS).with_labels(labels).unwrap()] {
+        for format in Format::ALL.iter().copied() {
+            let path = file(&folder, format);
+            assert_eq!(Format::of(&path), Some(format));
+            assert_eq!(Format::parse(format.as_str()), Some(format));
+            let written = write(&path, format, &numbers(14, 5), &graph).unwrap();
+            assert!(written.iter().all(|file| file.exists()) && written[0] == path);
+            let Embeddings { ids, matrix } = read(&path, None).unwrap();
+            assert_eq!(ids.unwrap(), IDS, "{format:?}");
+            assert_eq!(matrix, numbers(14, 5), "{format:?}");
+        }
+    }
+}
+
+#[test]
+fn rows_follow_their_ids() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in Format::ALL.iter().copied() {
+        let path = file(&folder, format);
+        let z = Dense::from_vec(2, 1, vec![1.0, 2.0]).unwrap();
+        write(&path, format, &z, &graph(&["x, \"y\"", "007"])).unwrap();
+        let back = read_for(&path, None, &graph(&["007", "x, \"y\""])).unwrap();
+        assert_eq!(back.values(), [2.0, 1.0]);
+        let missing = read_for(&path, None, &graph(&["007", "8"])).unwrap_err().to_string();
+        assert!(missing.contains("no row for the node `8`"), "{missing}");
+    }
+    assert!(folder.path().join("z.ids.txt").exists());
+}
+
+#[test]
+fn ids_of_an_earlier_file_do_not_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, Format::Npy);
+    for ids in [["a\nb", "c"], ["d", "e"], ["f\r", "g"]] {
+        write(&path, Format::Npy, &numbers(2, 2), &graph(&ids)).unwrap();
+        assert_eq!(read(&path, None).unwrap().ids.unwrap(), ids);
+    }
+    assert!(!folder.path().join("z.ids.txt").exists());
+}
+
+#[test]
+fn whole_numbers_stay_numbers_in_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, Format::Parquet);
+    let numbered = graph(&["x", "y"]).with_integer_ids(&[7, -3]).unwrap();
+    write(&path, Format::Parquet, &numbers(2, 2), &numbered).unwrap();
+    let rows = crate::io::table::Table::open(&path).unwrap().read(&["id"]).unwrap();
+    assert_eq!(rows.columns[0], crate::io::table::Column::Integers(vec![Some(7), Some(-3)]));
+    assert_eq!(read(&path, None).unwrap().ids.unwrap(), ["7", "-3"]);
+}
+
+#[test]
+fn damage_names_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        read_for(&path, None, &graph(&["a", "b"])).unwrap_err().to_string()
+    };
+    assert!(refused("z.vec", "2 2\na 1 2\nb 1\n").contains("z.vec: line 3: 1 numbers; expected 2"));
+    assert!(refused("z.vec", "3 1\na 1\nb 1\n").contains("3 words announced, but there are 2"));
+    assert!(refused("z.vec", "a 1\n").contains("line 1: expected a line with the number"));
+    assert!(refused("z.vec", "1 1\na nan\n").contains("line 2: `nan`; expected a finite"));
+    assert!(refused("z.csv", "id,e0\na,1\nb,x\n").contains("line 3, column `e0`: `x`"));
+    assert!(refused("z.csv", "id,e0\na,1\nb,\n").contains("line 3: a number is missing"));
+    assert!(refused("z.csv", "name,e0\n").contains("no column `id`"));
+    assert!(refused("z.csv", "id,e0\na,1\na,2\n").contains("the id `a` stands for two rows"));
+    assert!(refused("x.vectors.tsv", "1\t2\n3\n").contains("line 2: 1 numbers"));
+    assert!(refused("z.safetensors", "no").contains("not a safetensors file"));
+    assert!(refused("z.bin", "no").contains("not embeddings; expected .npy"));
+    std::fs::write(folder.path().join("w.metadata.tsv"), "a\n").unwrap();
+    assert!(refused("w.vectors.tsv", "1\n2\n").contains("1 ids for 2 rows"));
+}
