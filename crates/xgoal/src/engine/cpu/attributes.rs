@@ -162,17 +162,21 @@ impl<T: Kernels> Attributes<T> {
         let outs =
             PairMut { neighbors: &mut gradients.weight, own: gradients.self_weight.as_mut() };
         match self {
-            Self::Sparse { rows, .. } if Self::scatters(rows, all.neighbors.cols()) => {
-                let rows = Rows { mask: Some(mask), ..Rows::plain(rows) };
+            // W's product is done before that of W' begins: with both, twice as much would be read all
+            // over, and leave the cache.
+            Self::Sparse { rows, columns, positions } => {
+                let scatters = Self::scatters(rows, all.neighbors.cols());
                 for (at, out) in outs.both().enumerate() {
                     let tables = [all, survivors].map(|p| p.both().nth(at).expect("same pair"));
-                    scatter_pull_both(rows, tables, out, scratch);
+                    if scatters {
+                        let rows = Rows { mask: Some(mask), ..Rows::plain(rows) };
+                        scatter_pull_both(rows, tables, out, scratch);
+                    } else {
+                        let positions = Some(&positions[..]);
+                        let rows = Rows { positions, mask: Some(mask), ..Rows::plain(columns) };
+                        sparse_pull_both(rows, tables, out, scratch);
+                    }
                 }
-            }
-            Self::Sparse { columns, positions, .. } => {
-                let positions = Some(&positions[..]);
-                let rows = Rows { positions, mask: Some(mask), ..Rows::plain(columns) };
-                sparse_pull_both(rows, all, survivors, outs, scratch);
             }
             Self::Dense(x) => {
                 dense_pull(x, Some(mask), all, survivors, outs, scratch);
@@ -278,25 +282,20 @@ fn sparse_product_both<T: Kernels>(
 /// `out = survivors table+ + (the rest) table`.
 fn sparse_pull_both<T: Kernels>(
     rows: Rows<'_, T>,
-    all: Pair<'_, T>,
-    survivors: Pair<'_, T>,
-    out: PairMut<'_, T>,
+    [all, survivors]: [&Dense<T>; 2],
+    out: &mut Dense<T>,
     scratch: &Scratches<T>,
 ) {
-    let dim = all.neighbors.cols();
+    let dim = out.cols();
     let one = T::from_f64(1.0);
-    for_blocks(out, BLOCK, |first, mut outs| {
+    let blocks = out.values_mut().par_chunks_mut(BLOCK * dim).enumerate();
+    blocks.for_each(|(block, out)| {
         scratch.with(|scratch| {
-            let count = outs[0].as_ref().map_or(0, |rows| rows.len() / dim);
-            for i in 0..count {
-                let list = rows.split(first + i, scratch);
-                let tables = all.both().zip(survivors.both());
-                for ((all, survivors), out) in tables.zip(outs.iter_mut().flatten()) {
-                    let out = &mut out[i * dim..][..dim];
-                    out.fill(T::default());
-                    T::gather(survivors.values(), list.kept.0, list.kept.1, one, out);
-                    T::gather(all.values(), list.dropped.0, list.dropped.1, one, out);
-                }
+            for (i, out) in out.chunks_mut(dim).enumerate() {
+                let list = rows.split(block * BLOCK + i, scratch);
+                out.fill(T::default());
+                T::gather(survivors.values(), list.kept.0, list.kept.1, one, out);
+                T::gather(all.values(), list.dropped.0, list.dropped.1, one, out);
             }
         });
     });
@@ -308,7 +307,7 @@ const PARTS: usize = 8;
 /// Bytes of a table from which on reading it in a random order means reading memory.
 const OUT_OF_CACHE: usize = 1 << 24;
 
-/// [`sparse_pull_both`] for one table each, over the rows of X; sums run per part, then over parts.
+/// [`sparse_pull_both`] over the rows of X; sums run per part, then over parts.
 fn scatter_pull_both<T: Kernels>(
     rows: Rows<'_, T>,
     [all, survivors]: [&Dense<T>; 2],
