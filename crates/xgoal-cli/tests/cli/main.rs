@@ -6,6 +6,7 @@ mod bench;
 mod cluster;
 mod common;
 mod convert;
+mod debian;
 mod demo;
 mod embed;
 mod eval;

@@ -157,8 +157,13 @@ fn transpose(tensor: &Tensor) -> std::result::Result<Dense, ParseError> {
         let (name, shape) = (&tensor.name, &tensor.shape);
         return Err(ParseError::new(format!("`{name}` is {shape:?}; expected a matrix")));
     };
+    // A matrix without rows could claim any number of columns.
+    if rows == 0 || cols == 0 {
+        let (name, shape) = (&tensor.name, &tensor.shape);
+        return Err(ParseError::new(format!("`{name}` is {shape:?}; expected at least one value")));
+    }
     let mut out = Dense::zeros(cols, rows);
-    for (r, row) in tensor.values.chunks(cols.max(1)).enumerate() {
+    for (r, row) in tensor.values.chunks(cols).enumerate() {
         for (c, v) in row.iter().enumerate() {
             out.values_mut()[c * rows + r] = *v;
         }
@@ -264,5 +269,28 @@ mod tests {
         assert_eq!(layers[0].bias, [11.0, 22.0]);
         let message = checkpoint_layers(&tensors[..1]).unwrap_err().message;
         assert!(message.contains("no tensor `gcn.fc.weight`"), "{message}");
+    }
+    #[test]
+    fn sizes_of_checkpoints_without_values_are_not_believed() {
+        let shape = vec![1 << 40, 0];
+        let empty = Tensor { name: "gcn.fc.weight".into(), shape, values: Vec::new() };
+        let message = checkpoint_layers(&[empty]).unwrap_err().message;
+        assert!(message.contains("expected at least one value"), "{message}");
+    }
+
+    #[test]
+    fn contradictions_in_the_metadata_are_errors() {
+        let refused =
+            |space: FeatureSpace| model("gcn").with_space(Some(space)).unwrap_err().to_string();
+        let block = |columns| FeatureBlock { name: "x".into(), columns };
+        let huge = block(FeatureColumns::Numbered { count: usize::MAX });
+        let message = refused(FeatureSpace { blocks: vec![huge.clone(), huge] });
+        assert!(message.contains("a model of 5 attributes"), "{message}");
+        let drawn = block(FeatureColumns::StandIn { count: 5, per_node: usize::MAX });
+        let message = refused(FeatureSpace { blocks: vec![drawn] });
+        assert!(message.contains("expected at most 5"), "{message}");
+        let config = Settings::default().validate(&[]).unwrap();
+        let message = Model::new(config, Vec::new()).unwrap_err().to_string();
+        assert!(message.contains("without layers"), "{message}");
     }
 }

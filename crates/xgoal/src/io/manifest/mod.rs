@@ -95,7 +95,28 @@ fn parse(path: &Path) -> Result<Manifest> {
         std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
         _ => Error::io(path, e),
     })?;
-    Manifest::parse(&text).map_err(|e| e.in_file(path))
+    let manifest = Manifest::parse(&text).map_err(|e| e.in_file(path))?;
+    manifest.files().try_for_each(|file| stays_inside(path, file))?;
+    Ok(manifest)
+}
+
+/// Refuses a link that leads out of the manifest's folder. A file that is not there is for its reader to miss.
+fn stays_inside(manifest: &Path, file: &Path) -> Result<()> {
+    let folder = match manifest.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let (Ok(folder), Ok(real)) = (folder.canonicalize(), folder.join(file).canonicalize()) else {
+        return Ok(());
+    };
+    if real.starts_with(&folder) {
+        return Ok(());
+    }
+    let (file, real) = (file.display(), real.display());
+    Err(ParseError::new(format!(
+        "`{file}` is a link to {real}; expected a file in the manifest's folder or below it"
+    ))
+    .in_file(manifest))
 }
 
 fn graph(

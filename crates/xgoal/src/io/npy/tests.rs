@@ -157,3 +157,10 @@ fn cut_anywhere_is_an_error_and_damage_never_panics() {
         }
     }
 }
+
+#[test]
+fn strings_of_no_bytes_are_not_counted_up_to_what_the_header_claims() {
+    let message = refused(&array("|S0", "(4000000000,)", &[]));
+    assert!(message.contains("4000000000 strings of no bytes"), "{message}");
+    assert_eq!(parse_bytes(&array("<U0", "(0,)", &[])).unwrap(), Array::Strings(Vec::new()));
+}
