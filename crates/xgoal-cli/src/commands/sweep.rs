@@ -108,6 +108,10 @@ fn one(
         }
     }
     let unfinished = Run::is_resumable(folder).then(|| Unfinished::open(folder)).transpose()?;
+    if unfinished.is_none() && path.exists() {
+        // Its model was taken away: it begins again.
+        std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+    }
     MemoryEstimate::of(graph, config.settings()).check(None)?;
     let (trainer, mut run) = train::start(folder, graph, config.clone(), unfinished, output)?;
     Ok(!train::learn(trainer, graph, Some(&mut run), output)?.interrupted)

@@ -37,9 +37,13 @@ fn assert_failed_clearly(outcome: Outcome, cause: &str) -> String {
 #[test]
 fn files_that_may_not_grow() {
     let mut failed = BTreeSet::<&str>::new();
-    // States are the largest files; without them the metrics, and after few epochs the model.
-    let seldom = ["--set max_epochs=20 --save-every 1000", "--set max_epochs=2 --save-every 1000"];
-    for schedule in [OFTEN, seldom[0], seldom[1]] {
+    // States are the largest files; without them the metrics, and after few epochs the models.
+    for schedule in [
+        OFTEN,
+        "--set max_epochs=20 --save-every 1000",
+        "--set max_epochs=2 --save-every 1000",
+        "--set max_epochs=2 --save-every 1000 --set warmup=off",
+    ] {
         let sandbox = sandbox(schedule);
         let train = format!("\"$0\" {TRAIN} {schedule} --out run");
         // In blocks of 512 bytes: from nothing at all up to what a whole run takes.
@@ -60,8 +64,11 @@ fn files_that_may_not_grow() {
             std::fs::remove_dir_all(sandbox.path("run")).unwrap();
         }
     }
-    for file in ["run/state.safetensors", "run/metrics.jsonl", "run/model.safetensors"] {
-        assert!(failed.contains(file), "writes failed only at {failed:?}");
+    for file in ["state.safetensors", "metrics.jsonl", "warmup.safetensors", "model.safetensors"] {
+        assert!(
+            failed.contains(format!("run/{file}").as_str()),
+            "writes failed only at {failed:?}"
+        );
     }
 }
 
