@@ -11,6 +11,7 @@ step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 step python3 scripts/check_dependencies.py
+step python3 -m unittest discover -s examples/debian/tests
 step cargo test --workspace --locked
 step python3 scripts/check_report.py target/debug/xgoal
 step bash scripts/check_python.sh

@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use xgoal::io::embeddings::Format;
+use xgoal::run::Cadence;
 
 /// Node embeddings for attributed multiplex graphs, without labels (X-GOAL).
 #[derive(Debug, Parser)]
@@ -123,9 +124,22 @@ pub struct TrainArgs {
     /// Also write event files for TensorBoard, into RUN/tensorboard
     #[arg(long)]
     pub tensorboard: bool,
-    /// Go on with an interrupted run in RUN; takes its settings
-    #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
+    /// Go on with an interrupted run in RUN, by its settings; others that are given must be the same
+    #[arg(long)]
     pub resume: bool,
+    /// Save the state every N epochs, or every Ns seconds [default: 10s, at most 1 % of the time]
+    #[arg(long, value_name = "N", default_value = "auto", hide_default_value = true, value_parser = cadence)]
+    pub save_every: Cadence,
+    #[command(flatten)]
+    pub memory: Memory,
+}
+
+/// How much memory may be taken.
+#[derive(Debug, Args)]
+pub struct Memory {
+    /// Refuse what needs more memory, such as 500M or 2G [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory_limit: Option<u64>,
 }
 
 /// `xgoal embed`
@@ -311,6 +325,8 @@ pub struct BenchArgs {
     pub source: PathBuf,
     #[command(flatten)]
     pub tuning: Tuning,
+    #[command(flatten)]
+    pub memory: Memory,
     /// Epochs to time in each stage; the joint stage runs whole clustering periods
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub epochs: u32,
@@ -372,4 +388,54 @@ fn perplexity(text: &str) -> Result<f64, String> {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
     share.ok_or_else(|| "expected a number from 0 to 1".into())
+}
+
+fn cadence(text: &str) -> Result<Cadence, String> {
+    if text == "auto" {
+        Ok(Cadence::Automatic)
+    } else {
+        text.parse().map_err(|e: xgoal::Error| e.to_string())
+    }
+}
+
+/// A number of bytes: units are powers of 1000, or with an `i` of 1024; their `B` may be left out.
+fn size(text: &str) -> Result<u64, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text[number.len()..].to_ascii_uppercase();
+    let factor = match unit.trim_end_matches('B') {
+        "" => 1.0,
+        "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "KI" => 1024.0,
+        "MI" => 1024f64.powi(2),
+        "GI" => 1024f64.powi(3),
+        "TI" => 1024f64.powi(4),
+        _ => f64::NAN,
+    };
+    let bytes = number.trim().parse::<f64>().map_or(f64::NAN, |n| n * factor);
+    let good = bytes.is_finite() && bytes >= 1.0;
+    good.then_some(bytes as u64).ok_or_else(|| "expected a size, such as 800M, 2G or 1.5GiB".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("500M", 500_000_000),
+            ("2g", 2_000_000_000),
+            ("1.5GiB", 3 << 29),
+            ("7 kB", 7000),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "G", "-1G", "1X", "0", "nan", "inf", "1G5", "ü", "B"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! The `xgoal` command: arguments in, library calls, words out.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod interrupt;
@@ -61,7 +63,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         Some(Error::UnknownSetting { .. } | Error::Setting { .. } | Error::UnknownLayer { .. }) => {
             2
         }
-        Some(Error::Memory { .. } | Error::LayerMemory { .. }) => 4,
+        Some(error) if error.is_memory() => 4,
         Some(_) => 3,
         None => match error.downcast_ref::<output::Usage>() {
             Some(_) => 2,

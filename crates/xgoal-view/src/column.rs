@@ -46,7 +46,7 @@ impl Column {
             *counts.entry(text).or_default() += 1;
         }
         let number = |text: &&str| text.parse::<f32>().is_ok_and(f32::is_finite);
-        let values = if counts.len() > FEW_NUMBERS && counts.keys().all(|t| number(t)) {
+        let values = if counts.len() > FEW_NUMBERS && counts.keys().all(number) {
             Values::Numbers(texts.iter().map(|t| t.parse().unwrap_or(f32::NAN)).collect())
         } else if counts.len() <= MOST_CATEGORIES {
             let mut order: Vec<(&str, usize)> = counts.into_iter().collect();

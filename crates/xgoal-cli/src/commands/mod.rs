@@ -46,7 +46,28 @@ pub fn resolved(args: &Tuning) -> anyhow::Result<Settings> {
 
 /// The same with other single settings than those on the command line.
 pub fn resolved_with(args: &Tuning, set: &[String]) -> anyhow::Result<Settings> {
-    let mut settings = chosen(&args.choice)?;
+    tuned(args, set, chosen(&args.choice)?)
+}
+
+/// The settings of a run that was begun. What is asked for besides must be the same.
+pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Settings> {
+    // Without a preset, only what was named is asked for.
+    let base = if args.choice.preset.is_some() { chosen(&args.choice)? } else { begun.clone() };
+    let mut asked = tuned(args, &args.set, base)?;
+    asked.layers = asked.layers.or_else(|| begun.layers.clone());
+    match begun.difference(&asked) {
+        None => Ok(asked),
+        Some(difference) => Err(Usage(format!(
+            "{}: this run was begun with other settings: {difference}; leave them out to go on, or \
+             choose another folder",
+            run.display()
+        ))
+        .into()),
+    }
+}
+
+/// File, then single settings, then flags, on top of what is there.
+fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Result<Settings> {
     if let Some(file) = &args.config {
         settings.read_file(file)?;
     }

@@ -8,8 +8,9 @@ use xgoal::Error;
 use xgoal::eval::Report as Scores;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{atomic, embeddings};
-use xgoal::run::{Run, config_path, embeddings_path, metrics_path};
+use xgoal::run::{Run, Unfinished, config_path, embeddings_path, metrics_path};
 use xgoal::settings::{Config, Settings};
+use xgoal::train::MemoryEstimate;
 use xgoal_view::plot::sweep::{Score, Sweep};
 use xgoal_view::training::Training;
 
@@ -106,15 +107,9 @@ fn one(
             return Ok(true);
         }
     }
-    let saved = Run::is_resumable(folder).then(|| Run::open_state(folder)).transpose()?;
-    if saved.is_none() && path.exists() {
-        // Stopped before anything was saved: it begins again.
-        for file in [path, metrics_path(folder)].iter().filter(|f| f.exists()) {
-            std::fs::remove_file(file).map_err(|e| Error::io(file, e))?;
-        }
-    }
-    train::check_memory(graph, config)?;
-    let (trainer, mut run) = train::start(folder, graph, config, saved, output)?;
+    let unfinished = Run::is_resumable(folder).then(|| Unfinished::open(folder)).transpose()?;
+    MemoryEstimate::of(graph, config.settings()).check(None)?;
+    let (trainer, mut run) = train::start(folder, graph, config.clone(), unfinished, output)?;
     Ok(!train::learn(trainer, graph, Some(&mut run), output)?.interrupted)
 }
 

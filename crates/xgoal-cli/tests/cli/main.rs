@@ -6,6 +6,7 @@ mod bench;
 mod cluster;
 mod common;
 mod convert;
+mod debian;
 mod demo;
 mod embed;
 mod eval;
@@ -14,6 +15,10 @@ mod generate;
 mod info;
 #[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod kill;
+#[cfg(target_os = "linux")]
+mod memory;
 mod npz;
 mod plot;
 mod real_data;
@@ -22,3 +27,5 @@ mod similar;
 mod sweep;
 mod tables;
 mod train;
+#[cfg(target_os = "linux")]
+mod unwritable;

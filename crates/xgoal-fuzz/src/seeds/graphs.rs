@@ -85,12 +85,12 @@ pub(super) fn run() -> Vec<Seed> {
     let weights = initial_weights(&config, graph.attributes().cols());
     let preprocessed = config.preprocessing().apply(&graph).expect("a graph");
     let engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("an engine");
-    let mut run = Run::create(folder.path(), &config).expect("a run");
+    let mut run = Run::create(folder.path(), &config, &graph).expect("a run");
     let mut trainer = Trainer::new(engine, config);
     while let Some(epoch) = trainer.step().expect("an epoch") {
-        run.record(&epoch).expect("a line of metrics");
+        run.epoch(&epoch, &trainer).expect("a line of metrics");
     }
-    run.save_state(&trainer, &graph).expect("a state");
+    run.save(&trainer).expect("a state");
     let files = ["config.toml", "metrics.jsonl", "state.safetensors"];
     vec![seed("run", parts::join(&files.map(|name| written(&folder.path().join(name)))))]
 }

@@ -114,6 +114,9 @@ pub trait Engine {
     /// Everything needed to go on later.
     fn state(&self) -> EngineState;
 
+    /// Bytes of what `state` gives, about.
+    fn state_bytes(&self) -> u64;
+
     /// Goes on from a state; it must come from the same graph and configuration.
     fn restore(&mut self, state: EngineState) -> Result<()>;
 }

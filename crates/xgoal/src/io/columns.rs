@@ -70,6 +70,9 @@ mod tests {
         assert_eq!(found[0].name, "name");
         assert_eq!(found[0].texts, ["", "<b>, \"x\"", ""]);
         assert_eq!(found[1].texts, ["", "1", ""]);
+        let empty = read(&path, Some("name"), &nodes).unwrap_err().to_string();
+        assert!(empty.contains("line 3, column `name`"), "{empty}");
+        std::fs::write(&path, "id,name\n9,z\n").unwrap();
         let named = read(&path, Some("name"), &["z".to_string()]).unwrap();
         assert_eq!((named[0].name.as_str(), named[0].texts[0].as_str()), ("id", "9"));
         std::fs::write(&path, "id,a\n1,x\n1,y\n").unwrap();

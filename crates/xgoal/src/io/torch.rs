@@ -148,6 +148,7 @@ impl Checkpoint {
             let named = |e: ParseError| ParseError {
                 message: format!("tensor {}: {}", quoted(name), e.message),
                 at: e.at.or(Some(at)),
+                ..e
             };
             let Some(Object::Tensor(strided)) = heap.get(value) else {
                 let message = format!("found {}, expected a tensor", heap.describe(value));

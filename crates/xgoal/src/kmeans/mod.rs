@@ -6,8 +6,8 @@
 //!     inertia = sum_i || x_i - c_{a(i)} ||^2
 //! ```
 //!
-//! From 65,536 points on, restarts are compared on a sample of them and only the best start goes on
-//! with all: what the other starts would find is no better, see `docs/performance.md`.
+//! From 32,768 points on (more for more than 64 clusters), restarts are compared on a sample of them and
+//! only the best start goes on with all: what the other starts would find is no better.
 //!
 //! Seeding, the stopping rule and the treatment of empty clusters are scikit-learn's. Every
 //! reduction runs over rows in an order that does not depend on the threads, and a restart is a
@@ -32,10 +32,7 @@ use points::Points;
 /// after another in the same scratch memory.
 const BLOCKS_FOR_SEQUENTIAL_RESTARTS: usize = 64;
 
-/// Points from which on restarts are compared on a sample, and only the best start sees them all.
-const POINTS_FOR_SAMPLING: usize = 1 << 16;
-
-/// Points in that sample, at least; it grows with the clusters.
+/// Points in the sample that restarts are compared on where there are twice as many; it grows with the clusters.
 const SAMPLE: usize = 1 << 14;
 
 /// Points of the sample for each cluster.
@@ -108,7 +105,7 @@ impl KMeans {
     ) -> Result<Clustering<T>> {
         self.check(points.rows, self.restarts + usize::from(from.is_some()))?;
         let sample = SAMPLE.max(SAMPLE_PER_CLUSTER * self.clusters);
-        if points.rows >= POINTS_FOR_SAMPLING.max(2 * sample) {
+        if points.rows >= 2 * sample {
             let start = self.best(View::from(&sampled(points, sample, stream)), from, stream)?;
             let points = Points::new(points)?;
             let seeds = points.centred(View::from(&start.centers))?;
