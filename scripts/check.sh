@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything a change must pass: format, lints, documentation, dependencies, tests, the Python package.
+# Everything a change must pass: format, lints, documentation, dependencies, tests, the report in a browser, the Python package.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 step() { printf '\n== %s\n' "$*"; "$@"; }
@@ -13,4 +13,5 @@ RUSTDOCFLAGS="-D warnings" step cargo doc --workspace --no-deps --locked
 step python3 scripts/check_dependencies.py
 step python3 -m unittest discover -s examples/debian/tests
 step cargo test --workspace --locked
+step python3 scripts/check_report.py target/debug/xgoal
 step bash scripts/check_python.sh

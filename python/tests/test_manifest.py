@@ -56,7 +56,7 @@ def test_tables_are_read_as_the_command_reads_them(papers):
 def test_mistakes_name_file_line_and_column(papers):
     with open(papers / "cites.tsv", "a") as file:
         file.write("7\tnobody\n")
-    with pytest.raises(xgoal.errors.DataError, match=r"cites.tsv: 1 id is not in .*`nobody` \(line 7, column `to`"):
+    with pytest.raises(xgoal.errors.DataError, match=r"cites.tsv: 1 id is not in .*`nobody` \(line 8, column `to`"):
         xgoal.read(papers)
 
 

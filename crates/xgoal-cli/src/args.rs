@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use xgoal::io::embeddings::Format;
+use xgoal::run::Cadence;
 
 /// Node embeddings for attributed multiplex graphs, without labels (X-GOAL).
 #[derive(Debug, Parser)]
@@ -45,6 +46,12 @@ pub enum Command {
     Similar(SimilarArgs),
     /// Write a source in another form: tables with a graph.toml, or .npz
     Convert(ConvertArgs),
+    /// Make one self-contained HTML page to look at a run
+    Report(ReportArgs),
+    /// Draw a run's map, layers and curves as SVG and PNG files
+    Plot(PlotArgs),
+    /// Train once for every combination of settings, and compare
+    Sweep(SweepArgs),
     /// Time epochs on this machine, by phase, and measure memory
     Bench(BenchArgs),
     /// Write a planted graph of any size, as a source
@@ -114,9 +121,25 @@ pub struct TrainArgs {
     /// How embeddings are written into RUN [default: npy; with --resume, as before]
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub format: Option<Format>,
-    /// Go on with an interrupted run in RUN; takes its settings
-    #[arg(long, conflicts_with_all = ["preset", "layers", "config", "set", "seed", "method"])]
+    /// Also write event files for TensorBoard, into RUN/tensorboard
+    #[arg(long)]
+    pub tensorboard: bool,
+    /// Go on with an interrupted run in RUN, by its settings; others that are given must be the same
+    #[arg(long)]
     pub resume: bool,
+    /// Save the state every N epochs, or every Ns seconds [default: 10s, at most 1 % of the time]
+    #[arg(long, value_name = "N", default_value = "auto", hide_default_value = true, value_parser = cadence)]
+    pub save_every: Cadence,
+    #[command(flatten)]
+    pub memory: Memory,
+}
+
+/// How much memory may be taken.
+#[derive(Debug, Args)]
+pub struct Memory {
+    /// Refuse what needs more memory, such as 500M or 2G [default: what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory_limit: Option<u64>,
 }
 
 /// `xgoal embed`
@@ -227,6 +250,74 @@ pub struct ConvertArgs {
     pub tables: Option<String>,
 }
 
+/// What is looked at, and how it is laid out.
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    /// A run folder
+    pub run: PathBuf,
+    /// The source it was trained on: shows layers, classes, attributes and scores too
+    pub source: Option<PathBuf>,
+    /// How nodes are laid out: tsne or pca
+    #[arg(long, value_name = "HOW", default_value = "tsne", value_parser = ["tsne", "pca"])]
+    pub projection: String,
+    /// t-SNE's perplexity: how many neighbours count, about
+    #[arg(long, value_name = "P", default_value_t = 30.0, value_parser = perplexity)]
+    pub perplexity: f64,
+    /// Number of clusters [default: chosen by the silhouette]
+    #[arg(long, value_name = "K", value_parser = positive)]
+    pub clusters: Option<usize>,
+    /// A table of more columns to colour by and to show, with the ids in `id` or its first column
+    /// [default: the node table of a graph.toml]
+    #[arg(long, value_name = "TABLE")]
+    pub columns: Option<PathBuf>,
+    /// Seed of the layout, the clusters and the scores
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// `xgoal report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// The file to write [default: report.html in the run folder]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The page's heading [default: the run's name]
+    #[arg(long)]
+    pub title: Option<String>,
+    /// Nearest nodes listed for each node
+    #[arg(long, value_name = "K", default_value_t = 10)]
+    pub neighbors: usize,
+}
+
+/// `xgoal plot`
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    #[command(flatten)]
+    pub look: LookArgs,
+    /// Folder to write the pictures into [default: plots in the run folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// The column that gives colours [default: class where known, else cluster]
+    #[arg(long, value_name = "COLUMN")]
+    pub color: Option<String>,
+}
+
+/// `xgoal sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder for the runs, the table and the figure; runs that are there are not made again
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Several values of a setting are tried one after another: --set clusters=3,4,5. A value per layer
+    /// stands in brackets: --set clusters=[30,5],[10,5]
+    #[command(flatten)]
+    pub tuning: Tuning,
+}
+
 /// `xgoal bench`
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -234,6 +325,8 @@ pub struct BenchArgs {
     pub source: PathBuf,
     #[command(flatten)]
     pub tuning: Tuning,
+    #[command(flatten)]
+    pub memory: Memory,
     /// Epochs to time in each stage; the joint stage runs whole clustering periods
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub epochs: u32,
@@ -287,7 +380,62 @@ fn positive(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number above 0".into())
 }
 
+fn perplexity(text: &str) -> Result<f64, String> {
+    let perplexity = text.parse().ok().filter(|p| (1.0..=1000.0).contains(p));
+    perplexity.ok_or_else(|| "expected a number from 1 to 1000".into())
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
     share.ok_or_else(|| "expected a number from 0 to 1".into())
+}
+
+fn cadence(text: &str) -> Result<Cadence, String> {
+    if text == "auto" {
+        Ok(Cadence::Automatic)
+    } else {
+        text.parse().map_err(|e: xgoal::Error| e.to_string())
+    }
+}
+
+/// A number of bytes: units are powers of 1000, or with an `i` of 1024; their `B` may be left out.
+fn size(text: &str) -> Result<u64, String> {
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text[number.len()..].to_ascii_uppercase();
+    let factor = match unit.trim_end_matches('B') {
+        "" => 1.0,
+        "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "KI" => 1024.0,
+        "MI" => 1024f64.powi(2),
+        "GI" => 1024f64.powi(3),
+        "TI" => 1024f64.powi(4),
+        _ => f64::NAN,
+    };
+    let bytes = number.trim().parse::<f64>().map_or(f64::NAN, |n| n * factor);
+    let good = bytes.is_finite() && bytes >= 1.0;
+    good.then_some(bytes as u64).ok_or_else(|| "expected a size, such as 800M, 2G or 1.5GiB".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [
+            ("1", 1),
+            ("500M", 500_000_000),
+            ("2g", 2_000_000_000),
+            ("1.5GiB", 3 << 29),
+            ("7 kB", 7000),
+        ] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "G", "-1G", "1X", "0", "nan", "inf", "1G5", "ü", "B"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 }

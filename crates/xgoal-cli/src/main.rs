@@ -1,5 +1,7 @@
 //! The `xgoal` command: arguments in, library calls, words out.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod commands;
 mod interrupt;
@@ -43,6 +45,9 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
         Command::Train(args) => commands::train::run(&args, output),
         Command::Embed(args) => commands::embed::run(&args, output),
         Command::Eval(args) => commands::eval::run(&args, output),
+        Command::Sweep(args) => commands::sweep::run(&args, output),
+        Command::Report(args) => commands::report::run(&args, output),
+        Command::Plot(args) => commands::plot::run(&args, output),
         Command::Cluster(args) => commands::cluster::run(&args, output),
         Command::Similar(args) => commands::similar::run(&args, output),
         Command::Convert(args) => commands::convert::run(&args, output),
@@ -58,7 +63,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
         Some(Error::UnknownSetting { .. } | Error::Setting { .. } | Error::UnknownLayer { .. }) => {
             2
         }
-        Some(Error::Memory { .. } | Error::LayerMemory { .. }) => 4,
+        Some(error) if error.is_memory() => 4,
         Some(_) => 3,
         None => match error.downcast_ref::<output::Usage>() {
             Some(_) => 2,

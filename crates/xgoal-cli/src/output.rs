@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::io::Write;
+pub use xgoal::machine::format_bytes as bytes;
 
 /// How much to say, and in which form.
 #[derive(Debug, Clone, Copy)]
@@ -59,15 +60,6 @@ pub fn count(n: usize) -> String {
         out.push(digit);
     }
     out
-}
-
-/// A number of bytes in the unit that suits it.
-pub fn bytes(n: u64) -> String {
-    match n {
-        0..10_000_000 => format!("{:.1} MB", n as f64 / 1e6),
-        10_000_000..1_000_000_000 => format!("{:.0} MB", n as f64 / 1e6),
-        _ => format!("{:.1} GB", n as f64 / 1e9),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, Instant};
+use xgoal::settings::Settings;
 use xgoal::train::{EpochRecord, StageReport};
 
 /// Shows epochs as they come.
@@ -12,14 +13,21 @@ pub struct Progress {
     window: (Instant, u32),
     rate: f64,
     patience: usize,
+    max_epochs: usize,
 }
 
 impl Progress {
     /// Hidden unless standard error is a terminal and words are wanted.
-    pub fn new(output: &Output, patience: usize) -> Self {
+    pub fn new(output: &Output, settings: &Settings) -> Self {
         let bar = if output.quiet { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a fixed template"));
-        Self { bar, window: (Instant::now(), 0), rate: 0.0, patience }
+        Self {
+            bar,
+            window: (Instant::now(), 0),
+            rate: 0.0,
+            patience: settings.patience,
+            max_epochs: settings.max_epochs,
+        }
     }
 
     /// Shows one epoch.
@@ -37,7 +45,7 @@ impl Progress {
             value.map_or_else(String::new, |v| format!("  {name} {v:.4}"))
         };
         self.bar.set_message(format!(
-            "{:<6} epoch {:>4}  loss {:.5}{}{}{}{}  {:.1} epochs/s  patience {}/{}",
+            "{:<6} epoch {:>4}  loss {:.5}{}{}{}{}  {:.1} epochs/s  patience {}/{}{}",
             record.stage,
             record.epoch,
             record.loss,
@@ -48,8 +56,22 @@ impl Progress {
             self.rate,
             record.patience_left,
             self.patience,
+            self.left(record),
         ));
         self.bar.tick();
+    }
+
+    /// How long the stage will still take: as long as its patience if nothing improves any more, as long
+    /// as its last epoch at most.
+    fn left(&self, record: &EpochRecord) -> String {
+        let most = self.max_epochs.saturating_sub(record.epoch as usize + 1);
+        let least = (record.patience_left as usize).min(most);
+        let time = |epochs: usize| short_time(epochs as f64 / self.rate.max(1e-9));
+        match (least, most) {
+            (0, _) => String::new(),
+            (least, most) if least == most => format!("  {} left", time(most)),
+            (least, most) => format!("  {} to {} left", time(least), time(most)),
+        }
     }
 
     /// Leaves a line about a stage that ended.
@@ -68,5 +90,25 @@ impl Progress {
     /// Takes the rewriting line away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A time in the unit that suits it.
+fn short_time(seconds: f64) -> String {
+    match seconds {
+        s if s < 99.5 => format!("{s:.0} s"),
+        s if s < 99.5 * 60.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_short() {
+        let texts = [0.2, 45.0, 300.0, 8000.0].map(short_time);
+        assert_eq!(texts, ["0 s", "45 s", "5 min", "2 h"]);
     }
 }

@@ -10,11 +10,11 @@ pub fn raise(error: Error) -> PyErr {
             let arguments = (source.raw_os_error(), path, source.to_string());
             exception(py, "_file_error", arguments)
         }
+        _ if error.is_memory() => exception(py, "OutOfMemoryError", (error.to_string(),)),
         Error::Parse { .. } => exception(py, "FormatError", (error.to_string(),)),
         Error::UnknownLayer { .. } | Error::UnknownSetting { .. } | Error::Setting { .. } => {
             exception(py, "ConfigError", (error.to_string(),))
         }
-        Error::Memory { .. } => exception(py, "OutOfMemoryError", (error.to_string(),)),
         Error::NonFinite { .. } => exception(py, "NonFiniteError", (error.to_string(),)),
         _ => exception(py, "DataError", (error.to_string(),)),
     })

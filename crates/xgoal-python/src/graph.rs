@@ -48,9 +48,9 @@ impl Graph {
         self.0.nodes()
     }
 
-    /// A number that changes with any edge, weight or attribute.
-    fn fingerprint(&self) -> u64 {
-        self.0.fingerprint()
+    /// A text that changes with any edge, weight or attribute.
+    fn fingerprint(&self) -> String {
+        serde_json::to_string(&self.0.fingerprint()).expect("plain numbers and strings")
     }
 }
 

@@ -89,7 +89,8 @@ pub fn to_matrix(object: &Bound<'_, PyAny>) -> PyResult<Result<Matrix>> {
             return Ok(Matrix::Sparse(csr));
         }
         // A single row of a billion columns takes no room before this.
-        machine::check_memory((rows as u64).saturating_mul(4 * cols as u64))?;
+        let needed = (rows as u64).saturating_mul(4 * cols as u64);
+        machine::check_memory("keeping the attributes dense", needed)?;
         let mut dense = Dense::zeros(rows, cols);
         for r in 0..rows {
             let (columns, values) = csr.row(r);

@@ -90,7 +90,7 @@ impl Model {
         let values = embeddings.as_array().iter().copied().collect();
         let written = Dense::from_vec(rows, cols, values).and_then(|embeddings| {
             let nodes = only_ids(rows, ids)?;
-            let mut run = Run::create(&folder, self.0.config())?;
+            let mut run = Run::create(&folder, self.0.config(), &nodes)?;
             run.finish(&self.0, &embeddings, &nodes, false)
         });
         written.map_err(raise)

@@ -10,7 +10,6 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
-use xgoal::machine;
 use xgoal::model::{initial_weights, mean_of_layers};
 use xgoal::train::MemoryEstimate;
 
@@ -38,7 +37,7 @@ impl Trainer {
     fn new(py: Python<'_>, graph: &Graph, settings: &Settings, threads: usize) -> PyResult<Self> {
         let graph = &graph.0;
         let config = settings.0.clone().validate(&graph.layer_names()).map_err(raise)?;
-        machine::check_memory(MemoryEstimate::of(graph, config.settings()).bytes).map_err(raise)?;
+        MemoryEstimate::of(graph, config.settings()).check(None).map_err(raise)?;
         let trainer = pool::run(py, threads, || {
             let weights = initial_weights(&config, graph.attributes().cols());
             let engine = CpuEngine::new(&config, &config.preprocessing().apply(graph)?, weights)?;
@@ -62,7 +61,7 @@ impl Trainer {
         let trainer = self.trainer.take().expect("it is running");
         let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
             let config = trainer.config().clone();
-            let prototypes = trainer.state().prototypes;
+            let prototypes = trainer.state()?.prototypes;
             let mut engine = trainer.into_engine();
             let layers = engine.embed();
             let mean = mean_of_layers(&layers);

@@ -1,5 +1,6 @@
 //! The library's one error type: which file, line or key, what was found, what was expected.
 
+use crate::machine::format_bytes;
 use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].
@@ -66,18 +67,25 @@ pub enum Error {
         /// The type or range.
         expected: String,
     },
-    /// The job would not fit into the machine's memory.
+    /// The job would not fit into the memory there is.
     #[error(
-        "training needs about {:.1} GB and {:.1} GB are free; use fewer layers, a smaller dim, or a \
-         larger machine",
-        *needed as f64 / 1e9,
-        *available as f64 / 1e9
+        "{job} needs about {}{sum}, and {} {bound}; {advice}",
+        format_bytes(*needed),
+        format_bytes(*available)
     )]
     Memory {
+        /// The job.
+        job: &'static str,
+        /// What the memory is for, in parentheses, where that is known.
+        sum: String,
         /// Bytes the job needs.
         needed: u64,
         /// Bytes there are.
         available: u64,
+        /// What bounds them.
+        bound: &'static str,
+        /// What to do about it.
+        advice: String,
     },
     /// A layer would not fit into the machine's memory.
     #[error(
@@ -125,17 +133,19 @@ pub struct ParseError {
     pub at: Option<u64>,
     /// What was found and what was expected.
     pub message: String,
+    /// Whether nothing is wrong with the file but that there is no memory to read it into.
+    pub out_of_memory: bool,
 }
 
 impl ParseError {
     /// An error without a position.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { at: None, message: message.into() }
+        Self { at: None, message: message.into(), out_of_memory: false }
     }
 
     /// An error at a byte offset.
     pub fn at(at: u64, message: impl Into<String>) -> Self {
-        Self { at: Some(at), message: message.into() }
+        Self { at: Some(at), ..Self::new(message) }
     }
 
     /// Names the file the error was found in.
@@ -145,6 +155,15 @@ impl ParseError {
 }
 
 impl Error {
+    /// Whether there is too little memory for what was asked.
+    pub fn is_memory(&self) -> bool {
+        match self {
+            Error::Memory { .. } | Error::LayerMemory { .. } => true,
+            Error::Parse { source, .. } => source.out_of_memory,
+            _ => false,
+        }
+    }
+
     /// Wraps an operating-system error with the path it concerns.
     pub fn io(path: &Path, source: std::io::Error) -> Self {
         Error::Io { path: path.to_path_buf(), source }

@@ -32,6 +32,8 @@
 //! # }
 //! ```
 
+#![deny(unsafe_code)]
+
 pub mod cluster;
 pub mod engine;
 pub mod error;

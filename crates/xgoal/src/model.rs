@@ -97,6 +97,9 @@ impl Model {
                 layers.len()
             )));
         }
+        if layers.is_empty() {
+            return Err(Error::Data("a model without layers; expected at least one".into()));
+        }
         let dim = config.settings().dim;
         let features = weights.first().map_or(0, |w| w.weight.rows());
         let has_self = config.settings().encoder == Encoder::FirstOrder;
@@ -138,6 +141,9 @@ impl Model {
                 self.features(),
                 space.columns()
             )));
+        }
+        if let Some(reason) = space.as_ref().and_then(FeatureSpace::contradiction) {
+            return Err(Error::Data(format!("the model's attributes: {reason}")));
         }
         self.space = space;
         Ok(self)

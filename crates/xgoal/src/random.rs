@@ -32,6 +32,8 @@ pub enum Purpose {
     Search = 23,
     /// Samples by which a number of clusters is chosen.
     Clusters = 24,
+    /// Where a projection starts.
+    Projection = 25,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -207,6 +207,7 @@ macro_rules! real {
                 // its slice with offsets below isize::MAX, both asserted above. `c` is borrowed
                 // mutably, so it overlaps neither `a` nor `b`, and its rows do not overlap each
                 // other because row_stride >= cols.
+                #[expect(unsafe_code, reason = "the product of a library that takes pointers")]
                 unsafe {
                     $gemm(
                         a.rows,

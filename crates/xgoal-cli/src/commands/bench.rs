@@ -39,7 +39,8 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let graph = read_source(&args.source, settings.layers.as_deref())?;
     let config = settings.validate(&graph.layer_names())?;
-    train::check_memory(&graph, &config)?;
+    let memory = MemoryEstimate::of(&graph, config.settings());
+    memory.check(args.memory.memory_limit)?;
     output.say(format!(
         "{}: {} nodes, layers {}",
         args.source.display(),
@@ -64,7 +65,7 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
         epochs: args.epochs,
         threads: rayon::current_num_threads(),
         peak_rss_bytes: machine::peak_rss_bytes(),
-        memory_estimate_bytes: MemoryEstimate::of(&graph, settings).bytes,
+        memory_estimate_bytes: memory.bytes,
     };
     output.result(&report, || text(&report))?;
     Ok(Ending::Done)

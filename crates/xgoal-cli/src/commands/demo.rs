@@ -103,7 +103,7 @@ fn learn(
         Settings { method, seed: args.seed, max_epochs: LONGEST_STAGE, ..Settings::default() };
     let config = settings.validate(layers)?;
     let trainer = Trainer::new(train::engine(&graph, &config)?, config.clone());
-    let mut run = out.map(|folder| Run::create(folder, &config)).transpose()?;
+    let mut run = out.map(|folder| Run::create(folder, &config, &graph)).transpose()?;
     let learned = train::learn(trainer, &graph, run.as_mut(), output)?;
     if learned.interrupted {
         return Ok(None);

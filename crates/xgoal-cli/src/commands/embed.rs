@@ -4,6 +4,7 @@ use crate::args::EmbedArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::embeddings::{self, Format};
 use xgoal::io::manifest::BlockReport;
@@ -133,6 +134,16 @@ fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<Loaded> {
         ))
         .into());
     }
-    let (graph, report) = load_source(&args.source, Some(&trained), model.space(), output)?;
+    let loaded = load_source(&args.source, Some(&trained), model.space(), output);
+    let (graph, report) = loaded.map_err(|error| match error {
+        Error::UnknownLayer { available, .. } => Error::Data(format!(
+            "{}: the model was trained on the layers {}; {} has {}",
+            path.display(),
+            trained.join(", "),
+            args.source.display(),
+            available.join(", ")
+        )),
+        other => other,
+    })?;
     Ok(Loaded { model, graph, features: report.map(|r| r.features) })
 }

@@ -8,7 +8,11 @@ pub mod embed;
 pub mod eval;
 pub mod generate;
 pub mod info;
+mod look;
+pub mod plot;
+pub mod report;
 pub mod similar;
+pub mod sweep;
 pub mod train;
 
 use crate::args::{Choice, Tuning};
@@ -37,11 +41,37 @@ pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
 
 /// Preset, then file, then single settings, then flags.
 pub fn resolved(args: &Tuning) -> anyhow::Result<Settings> {
-    let mut settings = chosen(&args.choice)?;
+    resolved_with(args, &args.set)
+}
+
+/// The same with other single settings than those on the command line.
+pub fn resolved_with(args: &Tuning, set: &[String]) -> anyhow::Result<Settings> {
+    tuned(args, set, chosen(&args.choice)?)
+}
+
+/// The settings of a run that was begun. What is asked for besides must be the same.
+pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Settings> {
+    // Without a preset, only what was named is asked for.
+    let base = if args.choice.preset.is_some() { chosen(&args.choice)? } else { begun.clone() };
+    let mut asked = tuned(args, &args.set, base)?;
+    asked.layers = asked.layers.or_else(|| begun.layers.clone());
+    match begun.difference(&asked) {
+        None => Ok(asked),
+        Some(difference) => Err(Usage(format!(
+            "{}: this run was begun with other settings: {difference}; leave them out to go on, or \
+             choose another folder",
+            run.display()
+        ))
+        .into()),
+    }
+}
+
+/// File, then single settings, then flags, on top of what is there.
+fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Result<Settings> {
     if let Some(file) = &args.config {
         settings.read_file(file)?;
     }
-    for assignment in &args.set {
+    for assignment in set {
         let (key, value) = assignment.split_once('=').ok_or_else(|| {
             Usage(format!("--set {assignment}: expected KEY=VALUE, for example --set dim=64"))
         })?;

@@ -1,27 +1,26 @@
-use super::{load, resolved};
+use super::{load, resolved, resumed};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
-use std::time::{Duration, Instant};
-use xgoal::engine::Engine;
+use std::path::Path;
+use std::time::Instant;
 use xgoal::engine::cpu::CpuEngine;
+use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
 use xgoal::machine;
 use xgoal::matrix::Dense;
 use xgoal::model::{Model, initial_weights, mean_of_layers};
-use xgoal::run::Run;
+use xgoal::run::{Run, Saves, Unfinished};
 use xgoal::settings::Config;
 use xgoal::train::{MemoryEstimate, StageReport, Trainer};
-
-/// How often the state of a run in progress is saved.
-const SAVE_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Serialize)]
 struct Report {
     run: String,
     stages: Vec<StageReport>,
+    saves: Saves,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
     interrupted: bool,
@@ -29,14 +28,14 @@ struct Report {
 
 pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
-    let saved = if args.resume { Some(Run::open_state(&args.out)?) } else { None };
-    let settings = match &saved {
-        Some(saved) => saved.settings.clone(),
+    let unfinished = if args.resume { Some(Unfinished::open(&args.out)?) } else { None };
+    let settings = match &unfinished {
+        Some(run) => resumed(&args.tuning, run.settings(), &args.out)?,
         None => resolved(&args.tuning)?,
     };
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let config = settings.validate(&graph.layer_names())?;
-    check_memory(&graph, &config)?;
+    MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
         args.source.display(),
@@ -45,23 +44,30 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         graph.layer_names().join(", ")
     ));
 
-    let engine = engine(&graph, &config)?;
-    let (trainer, mut run) = match saved {
-        None => (Trainer::new(engine, config.clone()), Run::create(&args.out, &config)?),
-        Some(saved) => {
-            let epochs: u32 = saved.progress.stages.iter().map(|s| s.epochs).sum();
-            output.say(format!("going on after {epochs} epochs"));
-            let run = Run::reopen(&args.out, &saved, &graph)?;
-            (Trainer::resume(engine, config.clone(), saved.engine, saved.progress)?, run)
-        }
-    };
+    let (trainer, run) = start(&args.out, &graph, config, unfinished, output)?;
+    let mut run = run.with_cadence(args.save_every);
     if let Some(format) = args.format {
         run = run.with_format(format);
     }
-    let learned = learn(trainer, &graph, Some(&mut run), output)?;
+    if args.tensorboard {
+        run = run.with_tensorboard(&graph.layer_names(), trainer.progress().epochs())?;
+    }
+    let learned = learn(trainer, &graph, Some(&mut run), output).map_err(|error| {
+        let kept = match run.saved_epochs() {
+            0 => "the run".to_string(),
+            epochs => format!("the run up to epoch {epochs}"),
+        };
+        let message = format!(
+            "{error}; {kept} is kept: xgoal train {} --out {} --resume",
+            args.source.display(),
+            args.out.display()
+        );
+        error.context(message)
+    })?;
     let report = Report {
         run: args.out.display().to_string(),
         stages: learned.stages,
+        saves: run.saves(),
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
         interrupted: learned.interrupted,
@@ -70,9 +76,28 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
 }
 
-/// Refuses before working what will not fit.
-pub fn check_memory(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<()> {
-    machine::check_memory(MemoryEstimate::of(graph, config.settings()).bytes)
+/// A run from its beginning, or from where it was saved.
+pub fn start(
+    folder: &Path,
+    graph: &MultiplexGraph,
+    config: Config,
+    unfinished: Option<Unfinished>,
+    output: &Output,
+) -> xgoal::Result<(Trainer<CpuEngine>, Run)> {
+    let engine = engine(graph, &config)?;
+    let Some(unfinished) = unfinished else {
+        let run = Run::create(folder, &config, graph)?;
+        run.remarks().iter().for_each(|remark| output.say(remark));
+        return Ok((Trainer::new(engine, config), run));
+    };
+    let (run, saved) = unfinished.go_on(graph)?;
+    run.remarks().iter().for_each(|remark| output.say(remark));
+    output.say(format!("going on after {} epochs", saved.progress.epochs()));
+    let trainer = match saved.engine {
+        Some(state) => Trainer::resume(engine, config, state, saved.progress)?,
+        None => Trainer::new(engine, config),
+    };
+    Ok((trainer, run))
 }
 
 /// An engine with fresh weights.
@@ -100,24 +125,26 @@ pub fn learn(
 ) -> anyhow::Result<Learned> {
     let interruption = interrupt::hold();
     let config = trainer.config().clone();
-    let mut progress = Progress::new(output, config.settings().patience);
-    let mut saved = Instant::now();
-    let mut told = trainer.progress().stages.len().saturating_sub(1);
+    let mut progress = Progress::new(output, config.settings());
+    let mut told = finished(trainer.progress());
     let mut interrupted = false;
     while let Some(record) = trainer.step()? {
         progress.epoch(&record);
-        if let Some(run) = &mut run {
-            run.record(&record)?;
-            if saved.elapsed() >= SAVE_EVERY {
-                run.save_state(&trainer, graph)?;
-                saved = Instant::now();
-            }
-        }
-        let finished = trainer.progress().stages.len()
-            - usize::from(trainer.progress().epoch > 0 && !trainer.progress().done);
+        let finished = finished(trainer.progress());
         if finished > told {
-            progress.stage(output, &trainer.progress().stages[told]);
+            let stage = &trainer.progress().stages[told];
+            progress.stage(output, stage);
+            // Before any state that knows that the warm-up is over.
+            if let Some(run) = &run
+                && stage.name == Stage::Warmup.as_str()
+            {
+                let model = Model::new(config.clone(), trainer.weights())?;
+                run.keep_warmup(&model.with_space(graph.features().cloned())?)?;
+            }
             told = finished;
+        }
+        if let Some(run) = &mut run {
+            run.epoch(&record, &trainer)?;
         }
         if interruption.asked() {
             interrupted = !trainer.progress().done;
@@ -126,7 +153,7 @@ pub fn learn(
     }
     progress.finish();
     if interrupted && let Some(run) = &mut run {
-        run.save_state(&trainer, graph)?;
+        run.save(&trainer)?;
     }
     let stages = trainer.progress().stages.clone();
     let mut engine = trainer.into_engine();
@@ -136,6 +163,11 @@ pub fn learn(
         run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })
+}
+
+/// How many stages are over.
+fn finished(progress: &xgoal::train::Progress) -> usize {
+    progress.stages.len() - usize::from(progress.epoch > 0 && !progress.done)
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {
@@ -152,5 +184,6 @@ fn text(report: &Report, args: &TrainArgs) -> String {
         lines.push(format!("{run}: {epochs} epochs in {:.1} s{memory}", report.seconds));
     }
     lines.push(format!("  score: xgoal eval {run} {}", args.source.display()));
+    lines.push(format!("  look:  xgoal report {run} {}", args.source.display()));
     lines.join("\n")
 }

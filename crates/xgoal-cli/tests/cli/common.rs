@@ -69,15 +69,35 @@ impl Sandbox {
         text.lines().map(|l| serde_json::from_str(l).unwrap()).collect()
     }
 
+    /// Two runs must have ended bit for bit the same, but for the time it took.
+    #[track_caller]
+    pub fn assert_same_runs(&self, one: &str, other: &str) {
+        assert_eq!(self.list(one), self.list(other));
+        for file in self.list(one).iter().filter(|file| *file != "metrics.jsonl") {
+            let read = |run: &str| self.read(&format!("{run}/{file}"));
+            assert!(read(one) == read(other), "{file} of {one} is not that of {other}");
+        }
+        let [one_lines, other_lines] = [one, other].map(|run| {
+            let mut lines = self.metrics(run);
+            for line in &mut lines {
+                assert!(line.as_object_mut().unwrap().remove("seconds").is_some());
+            }
+            lines
+        });
+        assert_eq!(one_lines, other_lines);
+    }
+
     /// Runs `xgoal` to its end.
     pub fn xgoal(&self, args: &[&str]) -> Outcome {
-        let output = self.command(args).output().unwrap();
-        Outcome {
-            command: args.join(" "),
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Outcome::of(args.join(" "), self.command(args).output().unwrap())
+    }
+
+    /// Runs a script of the shell, in which `$0` is the executable.
+    #[cfg(unix)]
+    pub fn shell(&self, script: &str) -> Outcome {
+        let mut command = Command::new("sh");
+        command.args(["-c", script, env!("CARGO_BIN_EXE_xgoal")]).current_dir(self.0.path());
+        Outcome::of(script.to_string(), command.stdin(Stdio::null()).output().unwrap())
     }
 
     /// Starts `xgoal` and leaves it running, unheard.
@@ -108,6 +128,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    fn of(command: String, output: std::process::Output) -> Self {
+        Self {
+            command,
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// It must have succeeded, and kept bars and colours to terminals.
     pub fn done(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:#?}");

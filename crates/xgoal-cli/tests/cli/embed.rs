@@ -64,7 +64,8 @@ fn a_graph_the_model_does_not_fit_is_refused() {
     let mut npz = Npz::of(&small_graph());
     npz.remove("layer1");
     sandbox.write("fewer.npz", npz.bytes());
-    assert_says(&embed("fewer.npz").refused(2), &["`layer1`", "the graph has layer0"]);
+    let message = embed("fewer.npz").refused(3);
+    assert_says(&message, &["run: ", "trained on the layers layer0, layer1; fewer.npz has layer0"]);
     assert_eq!(sandbox.list("."), ["fewer.npz", "graph.npz", "run", "wider.npz"]);
 }
 

@@ -2,7 +2,6 @@
 
 use crate::common::{Sandbox, assert_says, planted};
 use crate::npz::Npz;
-use serde_json::Value;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
@@ -34,15 +33,6 @@ fn interrupt_after(lines: usize, sandbox: &Sandbox, run: &str, mut child: Child)
     }
     send_interrupt(&child);
     child.wait().unwrap().code()
-}
-
-/// Metrics without what differs from run to run.
-fn without_seconds(sandbox: &Sandbox, run: &str) -> Vec<Value> {
-    let mut lines = sandbox.metrics(run);
-    for line in &mut lines {
-        assert!(line.as_object_mut().unwrap().remove("seconds").is_some());
-    }
-    lines
 }
 
 #[test]
@@ -77,12 +67,7 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_happened() {
     assert_says(&report.stderr, &[&format!("going on after {lines} epochs")]);
     let stages = &report.json()["stages"];
     assert_eq!((&stages[0]["epochs"], &stages[1]["epochs"]), (&EPOCHS.into(), &EPOCHS.into()));
-    for file in ["embeddings.npy", "model.safetensors", "config.toml", "ids.txt"] {
-        let read = |run: &str| sandbox.read(&format!("{run}/{file}"));
-        assert!(read("stopped") == read("whole"), "{file} differs");
-    }
-    assert_eq!(without_seconds(&sandbox, "stopped"), without_seconds(&sandbox, "whole"));
-    assert_eq!(sandbox.list("stopped"), sandbox.list("whole"));
+    sandbox.assert_same_runs("stopped", "whole");
 
     let message = sandbox.xgoal(&resume).refused(3);
     assert_says(&message, &["stopped", "nothing to resume"]);
@@ -100,15 +85,37 @@ fn what_an_interrupted_run_cannot_go_on_with_is_refused() {
     let other = Planted { nodes: 500, attributes: 200, seed: 1, ..Planted::default() };
     sandbox.write("other.npz", Npz::of(&planted(&other)).bytes());
     let resume = |source| sandbox.xgoal(&["train", source, "--out", "run", "--resume"]);
-    assert_says(&resume("other.npz").refused_after_words(3), &["run:", "another graph"]);
-    // A run goes on by its own settings.
-    let changed = ["train", "graph.npz", "--out", "run", "--resume", "--set", "dim=3"];
-    assert_says(&sandbox.xgoal(&changed).refused(2), &["--resume", "--set"]);
+    let message = resume("other.npz").refused_after_words(3);
+    assert_says(&message, &["run:", "another graph", "edges in layer `layer0` then, "]);
+    let smaller = Planted { nodes: 400, attributes: 200, ..Planted::default() };
+    sandbox.write("smaller.npz", Npz::of(&planted(&smaller)).bytes());
+    let message = resume("smaller.npz").refused_after_words(3);
+    assert_says(&message, &["another graph", "500 nodes then, 400 now"]);
+
+    // A run goes on by its own settings: the same ones may be named again, others not.
+    let changed = ["--resume", "--set", "dim=3", "--seed", "5", "--method", "xgoal"];
+    let changed = [&["train", "graph.npz", "--out", "run"], &changed[..]].concat();
+    let message = sandbox.xgoal(&changed).refused(2);
+    assert_says(&message, &["run: ", "`dim` was 128, now 3", "`seed` was 0, now 5"]);
+    assert!(!message.contains("method"), "{message}");
+    let preset = ["train", "graph.npz", "--out", "run", "--resume", "--preset", "acm"];
+    assert_says(&sandbox.xgoal(&preset).refused(2), &["`tau` was ", "`layers` was "]);
+    let config = sandbox.text("run/config.toml");
+    sandbox.write("run/config.toml", config.replace("dim = 128", "dim = 64"));
+    let message = resume("graph.npz").refused(3);
+    assert_says(&message, &["run/config.toml: changed", "`dim` was 128, now 64"]);
+    sandbox.write("run/config.toml", config);
     assert!(sandbox.list("run") == files && sandbox.read("run/metrics.jsonl") == metrics);
 
-    let state = sandbox.read("run/state.safetensors");
-    sandbox.write("run/state.safetensors", &state[..state.len() / 2]);
-    assert_says(&resume("graph.npz").refused(3), &["run/state.safetensors"]);
+    for state in ["run/state.safetensors", "run/state.previous.safetensors"] {
+        let bytes = sandbox.read(state);
+        sandbox.write(state, &bytes[..bytes.len() / 2]);
+    }
+    let message = resume("graph.npz").refused(3);
+    assert_says(
+        &message,
+        &["run/state.safetensors: ", "damaged", "run/state.previous.safetensors: "],
+    );
 }
 
 #[test]

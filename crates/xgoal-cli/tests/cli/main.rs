@@ -15,8 +15,17 @@ mod generate;
 mod info;
 #[cfg(unix)]
 mod interrupt;
+#[cfg(unix)]
+mod kill;
+#[cfg(target_os = "linux")]
+mod memory;
 mod npz;
+mod plot;
 mod real_data;
+mod report;
 mod similar;
+mod sweep;
 mod tables;
 mod train;
+#[cfg(target_os = "linux")]
+mod unwritable;

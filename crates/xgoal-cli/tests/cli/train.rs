@@ -12,7 +12,14 @@ fn a_run_folder_holds_what_is_documented() {
     if cfg!(target_os = "linux") {
         assert!(report["peak_rss_bytes"].as_u64().unwrap() > 1_000_000);
     }
-    let files = ["config.toml", "embeddings.npy", "ids.txt", "metrics.jsonl", "model.safetensors"];
+    let files = [
+        "config.toml",
+        "embeddings.npy",
+        "ids.txt",
+        "metrics.jsonl",
+        "model.safetensors",
+        "warmup.safetensors",
+    ];
     assert_eq!(sandbox.list("run"), files);
 
     let metrics = sandbox.metrics("run");

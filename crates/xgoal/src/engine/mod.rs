@@ -41,7 +41,7 @@ pub struct Step {
 }
 
 /// The objective's value and its parts at one epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Terms {
     /// The whole objective, the number that is minimised.
     pub loss: f64,
@@ -58,6 +58,8 @@ pub struct Terms {
     /// Lower bound on the mutual information between a layer's clusters and another layer's
     /// embeddings: the clusters' entropy less the cross-entropy of recovering them.
     pub mi_cluster: Option<f64>,
+    /// Mean cosine between a node's embeddings in two layers, for the pairs (0, 1), (0, 2), .., (1, 2), ..
+    pub agreement: Vec<f64>,
 }
 
 /// Prototypes of one layer.
@@ -111,6 +113,9 @@ pub trait Engine {
 
     /// Everything needed to go on later.
     fn state(&self) -> EngineState;
+
+    /// Bytes of what `state` gives, about.
+    fn state_bytes(&self) -> u64;
 
     /// Goes on from a state; it must come from the same graph and configuration.
     fn restore(&mut self, state: EngineState) -> Result<()>;

@@ -93,7 +93,19 @@ pub struct Term {
 impl FeatureSpace {
     /// The number of columns of all blocks.
     pub fn columns(&self) -> usize {
-        self.blocks.iter().map(|b| b.columns.count()).sum()
+        // A description may come from a file and claim any number.
+        self.blocks.iter().fold(0, |sum, b| b.columns.count().saturating_add(sum))
+    }
+
+    /// What no space can be, where this one, out of a file, is so.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        self.blocks.iter().find_map(|block| match block.columns {
+            FeatureColumns::StandIn { count, per_node } if per_node > count => Some(format!(
+                "block `{}` gives a node {per_node} of {count} columns; expected at most {count}",
+                block.name
+            )),
+            _ => None,
+        })
     }
 
     /// A name for each column, where every block has them; of several blocks, after the block's own and a colon.

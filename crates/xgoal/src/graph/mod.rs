@@ -2,11 +2,13 @@
 //! about the nodes.
 
 pub mod features;
+mod fingerprint;
 pub mod metapath;
 pub mod planted;
 pub mod preprocess;
 mod summary;
 
+pub use fingerprint::Fingerprint;
 pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};
@@ -252,23 +254,9 @@ impl MultiplexGraph {
         self.splits.as_ref()
     }
 
-    /// A number that changes with any node, edge, weight or attribute, to tell graphs apart.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hash = Fingerprint::default();
-        for layer in &self.layers {
-            layer.name.bytes().for_each(|b| hash.add(u64::from(b)));
-            hash.add_csr(&layer.adjacency);
-        }
-        match &self.attributes {
-            Matrix::Sparse(m) => hash.add_csr(m),
-            Matrix::Dense(m) => m.values().iter().for_each(|v| hash.add(u64::from(v.to_bits()))),
-        }
-        hash.add(self.attributes.cols() as u64);
-        for id in self.ids.iter().flatten() {
-            id.bytes().for_each(|b| hash.add(u64::from(b)));
-            hash.add(u64::MAX);
-        }
-        hash.0
+    /// What tells this graph from others.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(self)
     }
 
     /// Whether ids are whole numbers, given as such or numbered from 0.
@@ -284,21 +272,6 @@ impl MultiplexGraph {
     /// The id of a node.
     pub fn id(&self, node: usize) -> String {
         self.ids.as_ref().map_or_else(|| node.to_string(), |ids| ids[node].clone())
-    }
-}
-
-#[derive(Default)]
-struct Fingerprint(u64);
-
-impl Fingerprint {
-    fn add(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517C_C1B7_2722_0A95);
-    }
-
-    fn add_csr(&mut self, m: &Csr) {
-        m.indptr().iter().for_each(|p| self.add(*p as u64));
-        m.indices().iter().for_each(|c| self.add(u64::from(*c)));
-        m.values().iter().for_each(|v| self.add(u64::from(v.to_bits())));
     }
 }
 

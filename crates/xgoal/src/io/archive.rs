@@ -9,13 +9,21 @@ use crate::error::ParseError;
 
 /// Reads the list of entries.
 pub(crate) fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>, ParseError> {
-    ZipArchive::new(reader).map_err(|e| {
+    let wrong = |e| {
         // What the crate says of a wrong archive are names of its own structures.
         ParseError::new(match e {
             zip::result::ZipError::Io(e) => format!("unreadable: {e}"),
             _ => "not a zip archive, or one that is damaged or cut short".to_string(),
         })
-    })
+    };
+    let mut archive = ZipArchive::new(reader).map_err(wrong)?;
+    // Entries that share their bytes unpack to any number of times the archive.
+    match archive.has_overlapping_files().map_err(wrong)? {
+        true => {
+            Err(ParseError::new("a zip archive whose entries overlap; expected each by itself"))
+        }
+        false => Ok(archive),
+    }
 }
 
 /// The names of all entries, in the order of their numbers.

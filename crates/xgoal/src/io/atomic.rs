@@ -1,39 +1,117 @@
 //! Whole files or none: written beside their target, synced, then renamed over it.
+//!
+//! The folder is synced too, so that a file that was written is still there after the power failed. A
+//! process that is killed while writing leaves a temporary file, which [`clear`] finds again.
 
 use crate::error::{Error, Result};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
+
+/// How the name of a temporary file begins; the name of its target follows.
+const PREFIX: &str = ".xgoal-";
+
+/// Characters of the target's name that a temporary one repeats, so that it does not get too long.
+const LONGEST: usize = 32;
 
 /// Writes a file so that a reader sees the old one or the new one, never half of it.
 pub fn write(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<()> {
-    write_seekable(path, |file| {
-        let mut writer = BufWriter::new(file);
-        content(&mut writer)?;
-        writer.flush()
-    })
+    write_seekable(path, |file| buffered(file, content))
 }
 
-/// The same for formats that go back to fill in sizes; what is written is not buffered here.
+/// The same, and the file that was there before is kept under the name `previous`.
+///
+/// A kill between the two renames leaves the previous file alone, which is whole.
+pub fn write_keeping(
+    path: &Path,
+    previous: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let file = beside(path, |file| buffered(file, content))?;
+    match std::fs::rename(path, previous) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(previous, e)),
+        _ => put(file, path),
+    }
+}
+
+/// The same as [`write()`] for formats that go back to fill in sizes; what is written is not buffered here.
 pub fn write_seekable(
     path: &Path,
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<()> {
+    put(beside(path, content)?, path)
+}
+
+/// Takes away what a killed process left of writing this file. Nobody else may be writing it.
+pub fn clear(path: &Path) -> Result<()> {
+    let folder = folder_of(path);
+    let prefix = temporary_prefix(path);
+    for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
+        let entry = entry.map_err(|e| Error::io(folder, e))?;
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            std::fs::remove_file(entry.path()).map_err(|e| Error::io(&entry.path(), e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the names in a folder last. Where a file system cannot do that, its own order must do.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    if cfg!(not(unix)) {
+        return Ok(());
+    }
+    match File::open(folder).and_then(|folder| folder.sync_all()) {
+        Err(e) if !matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Err(Error::io(folder, e))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn buffered(
+    file: &mut File,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut writer = BufWriter::new(file);
+    content(&mut writer)?;
+    writer.flush()
+}
+
+/// A temporary file beside `path`, written and synced.
+fn beside(
+    path: &Path,
+    content: impl FnOnce(&mut File) -> std::io::Result<()>,
+) -> Result<tempfile::NamedTempFile> {
     let error = |e| Error::io(path, e);
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
+    let prefix = temporary_prefix(path);
     let mut temporary = tempfile::Builder::new();
-    let temporary = temporary.prefix(".xgoal-").permissions_like_a_new_file();
+    let temporary = temporary.prefix(&prefix).permissions_like_a_new_file();
     let mut file = temporary.tempfile_in(folder).map_err(|e| refusal(folder, e))?;
     content(file.as_file_mut()).map_err(error)?;
     file.as_file().sync_all().map_err(error)?;
-    file.persist(path).map_err(|e| error(e.error))?;
-    Ok(())
+    Ok(file)
+}
+
+fn put(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
+    file.persist(path).map_err(|e| Error::io(path, e.error))?;
+    sync_folder(folder_of(path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn temporary_prefix(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(LONGEST).collect();
+    format!("{PREFIX}{name}-")
 }
 
 /// What the operating system says of a folder, without the temporary name that `tempfile` adds.
@@ -75,6 +153,34 @@ mod tests {
         assert!(failed.unwrap_err().to_string().contains("out.txt: disk full"));
         assert_eq!(std::fs::read(&path).unwrap(), b"old");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_file_before_is_kept_until_the_next_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, previous] = ["now", "before"].map(|name| folder.path().join(name));
+        let write = |text: &'static [u8]| write_keeping(&path, &previous, |w| w.write_all(text));
+        let read = || [&path, &previous].map(|p| std::fs::read(p).unwrap_or_default());
+        write(b"1").unwrap();
+        assert_eq!(read(), [&b"1"[..], b""]);
+        write(b"2").unwrap();
+        write_keeping(&path, &previous, |_| Err(std::io::Error::other("full"))).unwrap_err();
+        assert_eq!(read(), [b"2", b"1"]);
+        write(b"3").unwrap();
+        assert_eq!(read(), [b"3", b"2"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_found_by_its_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = "ü".repeat(100);
+        for target in ["state", &long] {
+            let path = folder.path().join(target);
+            let litter = beside(&path, |_| Ok(())).unwrap().keep().unwrap().1;
+            let other = beside(&folder.path().join("another"), |_| Ok(())).unwrap();
+            clear(&path).unwrap();
+            assert!(!litter.exists() && other.path().exists());
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub use sparse::{Sparse, SparseIndex};
 use super::arrays::{Array, NamedArray};
 use super::decode::{Number, quoted, to_f32};
 use crate::error::ParseError;
+use crate::machine;
 use crate::matrix::{Csr, Dense, Matrix};
 
 type Parsed<T> = Result<T, ParseError>;
@@ -27,27 +28,43 @@ type Parsed<T> = Result<T, ParseError>;
 pub struct Budget {
     left: u64,
     whole: u64,
+    /// Whether it is the machine that has no more.
+    bare: bool,
 }
 
 impl Budget {
-    /// 1 GiB and 64 times the file's size: far above what real data unpacks to.
+    /// 1 GiB and 64 times the file's size, far above what real data unpacks to; or half of the memory there
+    /// is, as arrays that grow take up to twice their size for a while.
     pub fn for_file(size: u64) -> Self {
-        Self::of((1u64 << 30).saturating_add(size.saturating_mul(64)))
+        Self::within(size, machine::available_bytes())
+    }
+
+    fn within(size: u64, available: Option<u64>) -> Self {
+        let most = (1u64 << 30).saturating_add(size.saturating_mul(64));
+        match available.map(|bytes| bytes / 2) {
+            Some(free) if free < most => Self { bare: true, ..Self::of(free) },
+            _ => Self::of(most),
+        }
     }
 
     /// A number of bytes.
     pub fn of(bytes: u64) -> Self {
-        Self { left: bytes, whole: bytes }
+        Self { left: bytes, whole: bytes, bare: false }
     }
 
     /// Takes bytes out, before they are allocated.
     pub fn take(&mut self, bytes: u64) -> Parsed<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            ParseError::new(format!(
-                "the arrays need more than {} bytes of memory, which is the limit for a file of \
-                 this size",
+            let bound = if self.bare {
+                "half of what there is; use less data or a larger machine"
+            } else {
+                "the limit for a file of this size"
+            };
+            let message = format!(
+                "the arrays need more than {} bytes of memory, which is {bound}",
                 self.whole
-            ))
+            );
+            ParseError { out_of_memory: self.bare, ..ParseError::new(message) }
         })?;
         Ok(())
     }

@@ -154,6 +154,7 @@ fn compressed<R: Read>(
             Some(at) => format!("{}, at byte {at} of the unpacked variable", e.message),
             None => e.message,
         },
+        out_of_memory: e.out_of_memory,
     })?;
     let left = inner.into_inner().into_inner().limit();
     source.skip(left, "a compressed variable")?;

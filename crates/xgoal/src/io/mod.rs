@@ -3,7 +3,9 @@
 //! Each format has its reader ([`mat`], [`pickle`], [`npz`], [`npy`], [`torch`]); all give named
 //! arrays ([`arrays`], built under a memory budget by [`build`]), of which [`source`] makes a graph.
 //! [`manifest`] reads a folder of the user's own files, [`convert`] and [`generate`] write one.
-//! [`embeddings`] come in the formats of what reads them, [`answers`] as tables.
+//! [`embeddings`] come in the formats of what reads them, [`answers`] as tables; [`columns`] reads
+//! what a table says about nodes.
+//! [`tensorboard`] follows a training.
 //! Everything written goes through [`atomic`].
 
 pub mod answers;
@@ -11,6 +13,7 @@ mod archive;
 pub mod arrays;
 pub mod atomic;
 pub mod build;
+pub mod columns;
 pub mod convert;
 mod decode;
 mod dtype;
@@ -25,5 +28,6 @@ pub mod pickle;
 pub mod source;
 pub mod state;
 mod table;
+pub mod tensorboard;
 mod tensors;
 pub mod torch;

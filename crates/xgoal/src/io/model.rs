@@ -2,16 +2,18 @@
 //!
 //! A model file holds, for layer `v` from 0, the tensors `layers.v.weight` (attributes x dim),
 //! `layers.v.self_weight` (the same shape, absent for a plain GCN) and `layers.v.bias` (dim), all f32;
-//! and in its metadata `format` = `xgoal`, `version` = `1`, `config`, the resolved settings as TOML, and where the source
-//! named its attributes `features`, what each column is, as JSON.
+//! and in its metadata `format` = `xgoal`, `version` = `1`, `config`, the resolved settings as TOML, what a graph must
+//! have (`attributes`, their number, and `layers`, their names as JSON), a `checksum`, and where the source named its
+//! attributes `features`, what each column is, as JSON. Files of the first release have only the first three.
 
+use super::atomic;
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
 use super::torch::{self, Tensor};
 use crate::error::{Error, ParseError, Result};
 use crate::matrix::Dense;
 use crate::model::{LayerWeights, Model};
 use crate::settings::{Encoder, Settings};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The version this library writes; it reads this and older ones.
@@ -20,20 +22,25 @@ const VERSION: u32 = 1;
 /// Writes a model.
 pub fn write(path: &Path, model: &Model) -> Result<()> {
     let (tensors, metadata) = content(model);
-    tensors.write(path, metadata)
+    atomic::write(path, |w| tensors.write(w, metadata))
 }
 
 /// The bytes of a model's file.
 pub fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let (tensors, metadata) = content(model);
-    tensors.to_bytes(metadata)
+    let mut bytes = Vec::new();
+    tensors.write(&mut bytes, metadata).expect("writing to memory");
+    Ok(bytes)
 }
 
-fn content(model: &Model) -> (Tensors, HashMap<String, String>) {
-    let mut metadata = HashMap::from([
+fn content(model: &Model) -> (Tensors<'_>, BTreeMap<String, String>) {
+    let layers: Vec<&str> = model.config().layers().iter().map(|l| l.name.as_str()).collect();
+    let mut metadata = BTreeMap::from([
         ("format".to_string(), "xgoal".to_string()),
         ("version".to_string(), VERSION.to_string()),
         ("config".to_string(), model.config().to_toml()),
+        ("attributes".to_string(), model.features().to_string()),
+        ("layers".to_string(), serde_json::to_string(&layers).expect("plain strings")),
     ]);
     if let Some(space) = model.space() {
         let text = serde_json::to_string(space).expect("plain numbers and strings");
@@ -54,7 +61,7 @@ pub fn read(path: &Path) -> Result<Model> {
 
 /// Reads the bytes of a model's file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    let file = TensorFile::parse(bytes, "xgoal", VERSION)?;
+    let file = TensorFile::parse(bytes, "xgoal", 1..=VERSION)?;
     let mut settings = Settings::default();
     settings.read_toml(file.entry("config")?)?;
     let layers = settings.layers.clone().ok_or_else(|| wrong("`config` names no layers"))?;
@@ -67,7 +74,23 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
             wrong(format!("`features` in the file's metadata cannot be read: {e}"))
         })?),
     };
-    Model::new(settings.validate(&layers)?, weights)?.with_space(space)
+    let model = Model::new(settings.validate(&layers)?, weights)?.with_space(space)?;
+    // What the metadata says for others to read must be what the tensors are.
+    if let Some(found) = file.optional_entry("attributes") {
+        file.entry("checksum")?;
+        let expected = model.features().to_string();
+        if found != expected {
+            let message = format!("`attributes` is {found}, but the weights are for {expected}");
+            return Err(wrong(message));
+        }
+    }
+    if let Some(found) = file.optional_entry("layers")
+        && serde_json::from_str::<Vec<String>>(found).ok().as_ref() != Some(&layers)
+    {
+        let expected = layers.join(", ");
+        return Err(wrong(format!("`layers` is {found}, but the configuration has {expected}")));
+    }
+    Ok(model)
 }
 
 /// Reads one of the authors' PyTorch checkpoints.
@@ -134,8 +157,13 @@ fn transpose(tensor: &Tensor) -> std::result::Result<Dense, ParseError> {
         let (name, shape) = (&tensor.name, &tensor.shape);
         return Err(ParseError::new(format!("`{name}` is {shape:?}; expected a matrix")));
     };
+    // A matrix without rows could claim any number of columns.
+    if rows == 0 || cols == 0 {
+        let (name, shape) = (&tensor.name, &tensor.shape);
+        return Err(ParseError::new(format!("`{name}` is {shape:?}; expected at least one value")));
+    }
     let mut out = Dense::zeros(cols, rows);
-    for (r, row) in tensor.values.chunks(cols.max(1)).enumerate() {
+    for (r, row) in tensor.values.chunks(cols).enumerate() {
         for (c, v) in row.iter().enumerate() {
             out.values_mut()[c * rows + r] = *v;
         }
@@ -201,12 +229,26 @@ mod tests {
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 0x41;
-            let _ = from_bytes(&flipped);
+            assert!(from_bytes(&flipped).is_err(), "byte {at}");
         }
-        let text =
-            String::from_utf8_lossy(&bytes).replace("\"version\":\"1\"", "\"version\":\"9\"");
-        let message = from_bytes(text.as_bytes()).unwrap_err().to_string();
-        assert!(message.contains("version 9") || message.contains("damaged"), "{message}");
+    }
+
+    #[test]
+    fn metadata_must_fit_what_is_there() {
+        let model = model("gcn");
+        for (key, value, says) in [
+            ("version", "9", "version 9; this program reads version 1"),
+            ("format", "other", "expected `format` = `xgoal`"),
+            ("attributes", "7", "`attributes` is 7, but the weights are for 5"),
+            ("layers", "[\"a\"]", "`layers` is [\"a\"], but the configuration has a, b"),
+        ] {
+            let (tensors, mut metadata) = content(&model);
+            metadata.insert(key.to_string(), value.to_string());
+            let mut bytes = Vec::new();
+            tensors.write(&mut bytes, metadata).unwrap();
+            let message = from_bytes(&bytes).unwrap_err().to_string();
+            assert!(message.contains(says), "{message}");
+        }
     }
 
     #[test]
@@ -227,5 +269,28 @@ mod tests {
         assert_eq!(layers[0].bias, [11.0, 22.0]);
         let message = checkpoint_layers(&tensors[..1]).unwrap_err().message;
         assert!(message.contains("no tensor `gcn.fc.weight`"), "{message}");
+    }
+    #[test]
+    fn sizes_of_checkpoints_without_values_are_not_believed() {
+        let shape = vec![1 << 40, 0];
+        let empty = Tensor { name: "gcn.fc.weight".into(), shape, values: Vec::new() };
+        let message = checkpoint_layers(&[empty]).unwrap_err().message;
+        assert!(message.contains("expected at least one value"), "{message}");
+    }
+
+    #[test]
+    fn contradictions_in_the_metadata_are_errors() {
+        let refused =
+            |space: FeatureSpace| model("gcn").with_space(Some(space)).unwrap_err().to_string();
+        let block = |columns| FeatureBlock { name: "x".into(), columns };
+        let huge = block(FeatureColumns::Numbered { count: usize::MAX });
+        let message = refused(FeatureSpace { blocks: vec![huge.clone(), huge] });
+        assert!(message.contains("a model of 5 attributes"), "{message}");
+        let drawn = block(FeatureColumns::StandIn { count: 5, per_node: usize::MAX });
+        let message = refused(FeatureSpace { blocks: vec![drawn] });
+        assert!(message.contains("expected at most 5"), "{message}");
+        let config = Settings::default().validate(&[]).unwrap();
+        let message = Model::new(config, Vec::new()).unwrap_err().to_string();
+        assert!(message.contains("without layers"), "{message}");
     }
 }

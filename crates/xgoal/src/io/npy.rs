@@ -195,9 +195,14 @@ fn strings<R: Read>(
             "strings of {size} bytes each, expected at most {LONGEST_STRING}"
         )));
     }
+    let count = header.count()?;
+    // Strings of no bytes could be any number of them without a byte of data.
+    if size == 0 && count > 0 {
+        return Err(ParseError::new(format!("{count} strings of no bytes, expected at least one")));
+    }
     let mut item = vec![0; size];
     let mut strings = Vec::new();
-    for at in 0..header.count()? {
+    for at in 0..count {
         source.fill(&mut item, "strings")?;
         let text = header.dtype.text(&item).ok_or_else(|| {
             ParseError::at(source.at(), format!("string {at} is no valid Unicode text"))

@@ -1,33 +1,83 @@
 //! `safetensors` files of weights, as models and saved states use them.
+//!
+//! Tensors are written as they are, one after another by name, without a second copy in memory. The
+//! metadata's `checksum` is the CRC-32, in hexadecimal, of the header without that entry (compact JSON, keys
+//! sorted, not padded) and the tensors' bytes. It tells damage; it does not keep anybody from forging a file.
 
 use crate::error::{Error, ParseError, Result};
 use crate::matrix::Dense;
 use crate::model::LayerWeights;
 use crate::settings::Encoder;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, TensorInfo, TensorView};
+use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
+
+const CHECKSUM: &str = "checksum";
+
+/// Numbers turned into bytes at a time.
+const CHUNK: usize = 1 << 12;
 
 /// Named tensors on their way into a file.
 #[derive(Debug, Default)]
-pub(crate) struct Tensors(Vec<(String, Dtype, Vec<usize>, Vec<u8>)>);
+pub(crate) struct Tensors<'a>(BTreeMap<String, (Vec<usize>, Values<'a>)>);
 
-impl Tensors {
-    pub fn push_f32(&mut self, name: String, shape: &[usize], values: &[f32]) {
-        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.0.push((name, Dtype::F32, shape.to_vec(), bytes));
+#[derive(Debug, Clone, Copy)]
+enum Values<'a> {
+    F32(&'a [f32]),
+    U32(&'a [u32]),
+}
+
+impl Values<'_> {
+    fn dtype(&self) -> Dtype {
+        match self {
+            Values::F32(_) => Dtype::F32,
+            Values::U32(_) => Dtype::U32,
+        }
     }
 
-    pub fn push_u32(&mut self, name: String, values: &[u32]) {
-        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.0.push((name, Dtype::U32, vec![values.len()], bytes));
+    fn bytes(&self) -> usize {
+        match self {
+            Values::F32(values) => size_of_val(*values),
+            Values::U32(values) => size_of_val(*values),
+        }
     }
 
-    pub fn push_matrix(&mut self, name: String, matrix: &Dense) {
+    /// Hands on the values as little-endian bytes, some at a time.
+    fn each_chunk(&self, mut f: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut bytes = [[0; 4]; CHUNK];
+        macro_rules! each {
+            ($values:expr) => {
+                $values.chunks(CHUNK).try_for_each(|chunk| {
+                    let bytes = &mut bytes[..chunk.len()];
+                    bytes.iter_mut().zip(chunk).for_each(|(b, v)| *b = v.to_le_bytes());
+                    f(bytes.as_flattened())
+                })
+            };
+        }
+        match self {
+            Values::F32(values) => each!(values),
+            Values::U32(values) => each!(values),
+        }
+    }
+}
+
+impl<'a> Tensors<'a> {
+    pub fn push_f32(&mut self, name: String, shape: &[usize], values: &'a [f32]) {
+        self.0.insert(name, (shape.to_vec(), Values::F32(values)));
+    }
+
+    pub fn push_u32(&mut self, name: String, values: &'a [u32]) {
+        self.0.insert(name, (vec![values.len()], Values::U32(values)));
+    }
+
+    pub fn push_matrix(&mut self, name: String, matrix: &'a Dense) {
         self.push_f32(name, &[matrix.rows(), matrix.cols()], matrix.values());
     }
 
-    pub fn push_weights(&mut self, name: &str, weights: &LayerWeights) {
+    pub fn push_weights(&mut self, name: &str, weights: &'a LayerWeights) {
         self.push_matrix(format!("{name}.weight"), &weights.weight);
         if let Some(own) = &weights.self_weight {
             self.push_matrix(format!("{name}.self_weight"), own);
@@ -35,32 +85,47 @@ impl Tensors {
         self.push_f32(format!("{name}.bias"), &[weights.bias.len()], &weights.bias);
     }
 
-    pub fn write(&self, path: &Path, metadata: HashMap<String, String>) -> Result<()> {
-        let file = self.to_bytes(metadata).map_err(|e| in_file(e, path))?;
-        super::atomic::write(path, |w| w.write_all(&file))
-    }
-
-    pub fn to_bytes(&self, metadata: HashMap<String, String>) -> Result<Vec<u8>> {
-        let views = self.0.iter().map(|(name, dtype, shape, bytes)| {
-            let view = TensorView::new(*dtype, shape.clone(), bytes).expect("shape of the values");
-            (name.as_str(), view)
+    /// Writes the file: equal contents make equal files.
+    pub fn write(
+        &self,
+        writer: &mut dyn Write,
+        mut metadata: BTreeMap<String, String>,
+    ) -> io::Result<()> {
+        let mut end = 0;
+        let infos = self.0.iter().map(|(name, (shape, values))| {
+            let start = end;
+            end += values.bytes();
+            let (dtype, shape) = (values.dtype(), shape.clone());
+            (name.as_str(), TensorInfo { dtype, shape, data_offsets: (start, end) })
         });
-        let file = safetensors::serialize(views, Some(metadata));
-        Ok(with_sorted_header(file.map_err(|e| Error::Data(e.to_string()))?))
+        let infos: BTreeMap<&str, TensorInfo> = infos.collect();
+        let mut hash = crc32fast::Hasher::new();
+        hash.update(&header(&infos, &metadata));
+        for (_, values) in self.0.values() {
+            values.each_chunk(|bytes| {
+                hash.update(bytes);
+                Ok(())
+            })?;
+        }
+        metadata.insert(CHECKSUM.to_string(), format!("{:08x}", hash.finalize()));
+        let mut header = header(&infos, &metadata);
+        header.resize(header.len().next_multiple_of(8), b' ');
+        writer.write_all(&(header.len() as u64).to_le_bytes())?;
+        writer.write_all(&header)?;
+        self.0.values().try_for_each(|(_, values)| values.each_chunk(|b| writer.write_all(b)))
     }
 }
 
-/// The crate writes metadata in a hash map's order, which differs from run to run; sorted, equal
-/// contents make equal files. The header keeps its length: a little-endian `u64`, then JSON.
-fn with_sorted_header(mut file: Vec<u8>) -> Vec<u8> {
-    type Header = BTreeMap<String, BTreeMap<String, serde_json::Value>>;
-    let (length, rest) = file.split_first_chunk_mut::<8>().expect("a length");
-    let header = &mut rest[..u64::from_le_bytes(*length) as usize];
-    let sorted: Header = serde_json::from_slice(header).expect("the header just written");
-    let sorted = serde_json::to_vec(&sorted).expect("plain numbers and strings");
-    header[..sorted.len()].copy_from_slice(&sorted);
-    header[sorted.len()..].fill(b' ');
-    file
+/// The metadata, then the tensors by name.
+fn header(tensors: &BTreeMap<&str, TensorInfo>, metadata: &BTreeMap<String, String>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Header<'a> {
+        #[serde(rename = "__metadata__")]
+        metadata: &'a BTreeMap<String, String>,
+        #[serde(flatten)]
+        tensors: &'a BTreeMap<&'a str, TensorInfo>,
+    }
+    serde_json::to_vec(&Header { metadata, tensors }).expect("plain numbers and strings")
 }
 
 /// A file of a known format and version.
@@ -85,19 +150,37 @@ pub(crate) fn in_file(error: Error, path: &Path) -> Error {
 }
 
 impl<'a> TensorFile<'a> {
-    /// Checks the container, and that `format` and `version` in the metadata are as expected.
-    pub fn parse(bytes: &'a [u8], format: &str, newest: u32) -> Result<Self> {
+    /// Checks the container and its checksum, and that `format` and `version` in the metadata are as
+    /// expected.
+    pub fn parse(bytes: &'a [u8], format: &str, versions: RangeInclusive<u32>) -> Result<Self> {
         let damaged = |e| wrong(format!("not a safetensors file, or a damaged one: {e}"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let (length, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let metadata = header.metadata().clone().unwrap_or_default();
         if metadata.get("format").map(String::as_str) != Some(format) {
             return Err(wrong(format!("expected `format` = `{format}` in the file's metadata")));
         }
         match metadata.get("version").and_then(|v| v.parse::<u32>().ok()) {
-            Some(version) if version <= newest => {}
+            Some(version) if versions.contains(&version) => {}
             found => {
                 let found = found.map_or("no version".to_string(), |v| format!("version {v}"));
-                return Err(wrong(format!("{found}; this program reads up to version {newest}")));
+                let (oldest, newest) = versions.into_inner();
+                let read = match oldest == newest {
+                    true => format!("version {newest}"),
+                    false => format!("versions {oldest} to {newest}"),
+                };
+                return Err(wrong(format!("{found}; this program reads {read}")));
+            }
+        }
+        if let Some(expected) = metadata.get(CHECKSUM) {
+            let infos = header.tensors();
+            let infos = infos.iter().map(|(name, info)| (name.as_str(), (*info).clone())).collect();
+            let others = metadata.clone().into_iter().filter(|(key, _)| key != CHECKSUM).collect();
+            let mut hash = crc32fast::Hasher::new();
+            hash.update(&self::header(&infos, &others));
+            hash.update(&bytes[8 + length..]);
+            let found = format!("{:08x}", hash.finalize());
+            if found != *expected {
+                return Err(wrong(format!("damaged: checksum {found}, expected {expected}")));
             }
         }
         Ok(Self { tensors: SafeTensors::deserialize(bytes).map_err(damaged)?, metadata })

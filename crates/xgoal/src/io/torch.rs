@@ -24,6 +24,8 @@ pub(crate) const ZIP_MAGIC: &[u8] = b"PK\x03\x04";
 pub(crate) const LEGACY_MAGIC: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19";
 /// More than any pickle of tensor names needs.
 const LONGEST_PICKLE: u64 = 1 << 28;
+/// How many times longer than the file its pickle may be; PyTorch does not pack at all.
+const UNPACKED: u64 = 16;
 
 /// One tensor of a state dict.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,7 +139,8 @@ impl Checkpoint {
     }
 
     fn tensors(mut self, file_length: u64) -> Parsed<Vec<Tensor>> {
-        let program = self.entry("data.pkl", LONGEST_PICKLE)?;
+        let longest = file_length.saturating_mul(UNPACKED).saturating_add(1 << 20);
+        let program = self.entry("data.pkl", longest.min(LONGEST_PICKLE))?;
         let (heap, root) = pickle::load(&program, Dialect::Torch)?;
         let mut work = Work::for_file(file_length);
         let mut tensors = Vec::new();
@@ -145,6 +148,7 @@ impl Checkpoint {
             let named = |e: ParseError| ParseError {
                 message: format!("tensor {}: {}", quoted(name), e.message),
                 at: e.at.or(Some(at)),
+                ..e
             };
             let Some(Object::Tensor(strided)) = heap.get(value) else {
                 let message = format!("found {}, expected a tensor", heap.describe(value));

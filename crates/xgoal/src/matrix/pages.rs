@@ -20,6 +20,7 @@ pub fn prefer_large<T>(values: &mut [T]) {
     let skipped = start.align_offset(PAGE);
     // SAFETY: whole pages inside one live allocation; the advice changes what backs them, not what
     // they hold.
+    #[expect(unsafe_code, reason = "a call of the operating system")]
     unsafe {
         let from = start.add(skipped).cast();
         libc::madvise(from, (bytes - skipped) / PAGE * PAGE, libc::MADV_HUGEPAGE);

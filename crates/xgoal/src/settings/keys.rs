@@ -247,6 +247,19 @@ impl Settings {
         self.set_value(key, &value)
     }
 
+    /// Every key whose value is another one in `other`, in words: first the value here, then there.
+    pub fn difference(&self, other: &Settings) -> Option<String> {
+        let (here, there) = (self.to_table(), other.to_table());
+        let text = |value: Option<&Value>| value.map_or("not set".into(), Value::to_string);
+        let differing = KEYS.iter().filter(|key| here.get(**key) != there.get(**key));
+        let words: Vec<String> = differing
+            .map(|key| {
+                format!("`{key}` was {}, now {}", text(here.get(*key)), text(there.get(*key)))
+            })
+            .collect();
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+
     /// Sets every key of a TOML file on top of what is there.
     pub fn read_file(&mut self, path: &Path) -> Result<()> {
         let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
@@ -304,6 +317,26 @@ mod tests {
         assert!(!s.warmup);
         s.set("activation", "relu").unwrap();
         assert_eq!(s.activation, Activation::Relu);
+    }
+
+    #[test]
+    fn every_differing_key_is_named_with_both_values() {
+        let one = Settings::default();
+        let mut other = one.clone();
+        assert_eq!(one.difference(&other), None);
+        other.set("dim", "7").unwrap();
+        other.set("tau", "0.5,1").unwrap();
+        other.set("layers", "a").unwrap();
+        let expected = format!(
+            "`layers` was not set, now [\"a\"]; `dim` was {}, now 7; `tau` was {}, now [0.5, 1.0]",
+            one.dim,
+            text_of(&one, "tau")
+        );
+        assert_eq!(one.difference(&other), Some(expected));
+    }
+
+    fn text_of(settings: &Settings, key: &str) -> String {
+        settings.to_table()[key].to_string()
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub use memory::MemoryEstimate;
 
 use crate::engine::{Engine, EngineState, Stage, Step};
 use crate::error::{Error, Result};
-use crate::settings::Config;
+use crate::model::LayerWeights;
+use crate::settings::{Config, Settings};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -42,6 +43,8 @@ pub struct EpochRecord {
     pub mi_node: Option<f64>,
     /// Lower bound on the information between clusters and other layers (Theorem 2).
     pub mi_cluster: Option<f64>,
+    /// Mean cosine between a node's embeddings in two layers, pair after pair.
+    pub agreement: Vec<f64>,
     /// Whether prototypes were found in this epoch.
     pub reclustered: bool,
     /// Epochs without a new best loss that are still allowed.
@@ -83,6 +86,38 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Before the first epoch.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            joint: !settings.warmup,
+            epoch: 0,
+            best_loss: None,
+            since_best: 0,
+            recent: Vec::new(),
+            stages: Vec::new(),
+            done: false,
+        }
+    }
+
+    /// Epochs of all stages so far.
+    pub fn epochs(&self) -> u64 {
+        self.stages.iter().map(|s| u64::from(s.epochs)).sum()
+    }
+
+    /// Whether training by these settings can stand here; a file may say anything.
+    pub(crate) fn is_possible(&self, settings: &Settings) -> bool {
+        let names: &[&str] = if settings.warmup { &["warmup", "joint"] } else { &["joint"] };
+        // Stages before the current one have run; the current one may not have begun.
+        let current = if self.joint { names.len() - 1 } else { 0 };
+        let begun = self.stages.iter().map(|s| s.name.as_str());
+        (self.joint || (settings.warmup && !self.done))
+            && (current..=current + 1).contains(&self.stages.len())
+            && begun.eq(names.iter().copied().take(self.stages.len()))
+            && self.stages.get(current).map_or(0, |s| s.epochs) == self.epoch
+            && self.since_best <= self.epoch
+            && self.recent.len() <= (settings.patience / 5).max(1)
+    }
+
     /// The mean of the last `window` losses, the given one included, once there are so many.
     fn mean_of_recent(&mut self, loss: f64, window: usize) -> Option<f64> {
         let window = window.max(1);
@@ -105,15 +140,7 @@ pub struct Trainer<E> {
 impl<E: Engine> Trainer<E> {
     /// At the start of the first stage.
     pub fn new(engine: E, config: Config) -> Self {
-        let progress = Progress {
-            joint: !config.settings().warmup,
-            epoch: 0,
-            best_loss: None,
-            since_best: 0,
-            recent: Vec::new(),
-            stages: Vec::new(),
-            done: false,
-        };
+        let progress = Progress::new(config.settings());
         Self { engine, config, progress }
     }
 
@@ -177,7 +204,7 @@ impl<E: Engine> Trainer<E> {
         let seconds = started.elapsed().as_secs_f64();
         self.note(stage, terms.loss, seconds);
         if over {
-            self.end_stage(stage);
+            self.end_stage(stage)?;
         }
         Ok(Some(EpochRecord {
             stage: stage.as_str(),
@@ -189,6 +216,7 @@ impl<E: Engine> Trainer<E> {
             r_c: terms.r_c,
             mi_node: terms.mi_node,
             mi_cluster: terms.mi_cluster,
+            agreement: terms.agreement,
             reclustered: recluster,
             patience_left,
             seconds,
@@ -216,7 +244,7 @@ impl<E: Engine> Trainer<E> {
         report.final_loss = loss;
     }
 
-    fn end_stage(&mut self, stage: Stage) {
+    fn end_stage(&mut self, stage: Stage) -> Result<()> {
         match stage {
             Stage::Warmup => {
                 self.engine.recall();
@@ -226,8 +254,26 @@ impl<E: Engine> Trainer<E> {
                 self.progress.best_loss = None;
                 self.progress.since_best = 0;
             }
-            Stage::Joint => self.progress.done = true,
+            Stage::Joint => {
+                self.check_weights(&self.engine.weights())?;
+                self.progress.done = true;
+            }
         }
+        Ok(())
+    }
+
+    /// The last step may have led out of the numbers, which only the next epoch's loss would show.
+    fn check_weights(&self, weights: &[LayerWeights]) -> Result<()> {
+        let bad = weights.iter().flat_map(|w| w.tensors().flatten()).find(|v| !v.is_finite());
+        let (Some(value), Some(last)) = (bad, self.progress.stages.last()) else { return Ok(()) };
+        let joint = last.name == Stage::Joint.as_str();
+        let stage = if joint { Stage::Joint } else { Stage::Warmup };
+        Err(Error::NonFinite {
+            stage: stage.as_str(),
+            epoch: last.epochs.saturating_sub(1),
+            term: "a weight",
+            value: f64::from(*value),
+        })
     }
 
     /// Where training stands.
@@ -240,9 +286,21 @@ impl<E: Engine> Trainer<E> {
         &self.config
     }
 
-    /// The engine's state, to go on later.
-    pub fn state(&self) -> EngineState {
-        self.engine.state()
+    /// A copy of the weights as they are.
+    pub fn weights(&self) -> Vec<LayerWeights> {
+        self.engine.weights()
+    }
+
+    /// The engine's state, to go on later. A state that is not good to go on from is an error.
+    pub fn state(&self) -> Result<EngineState> {
+        let state = self.engine.state();
+        self.check_weights(&state.weights)?;
+        Ok(state)
+    }
+
+    /// Bytes of that state, about.
+    pub fn state_bytes(&self) -> u64 {
+        self.engine.state_bytes()
     }
 
     /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
@@ -259,7 +317,6 @@ mod tests {
     use super::*;
     use crate::engine::Terms;
     use crate::matrix::Dense;
-    use crate::model::LayerWeights;
     use crate::settings::Settings;
 
     /// Plays back losses and writes down what it is told.
@@ -298,6 +355,9 @@ mod tests {
         }
         fn state(&self) -> EngineState {
             unreachable!("not asked for")
+        }
+        fn state_bytes(&self) -> u64 {
+            0
         }
         fn restore(&mut self, _: EngineState) -> Result<()> {
             Ok(())

@@ -13,7 +13,9 @@
 //!     views and workspace   4 N d (3 V + 2) + 8 N V
 //!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
 //!     partial sums          32 F d where X^T G reads the nodes in order
-//!     k-means               8 N d + 6 N K, one layer at a time
+//!     the largest of        8 N d + 6 N K for k-means, one layer at a time;
+//!                           16 V (2 F d + d) + 4 N V for a state on its way to disk or back;
+//!                           4 N d (V + 1) for the embeddings at the end
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
@@ -27,42 +29,96 @@ use crate::settings::{PerLayer, Settings};
 /// What the executable itself takes.
 const PROCESS: u64 = 10_000_000;
 
-/// Bytes that training a graph with the given settings takes, the graph included.
-pub fn training_bytes(graph: &MultiplexGraph, settings: &Settings) -> u64 {
-    let n = graph.nodes() as u64;
-    let d = settings.dim as u64;
-    let v = graph.layers().len() as u64;
-    let features = graph.attributes().cols() as u64;
+/// Bytes that training takes, the graph included, by what they are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Footprint {
+    graph: u64,
+    layers: u64,
+    attributes: u64,
+    views: u64,
+    weights: u64,
+    /// Clustering, saving and embedding do not happen at the same time.
+    passing: u64,
+}
 
-    let mut bytes = PROCESS + 40 * n;
-    let mut room = 0;
-    for layer in graph.layers() {
-        let e = layer.adjacency.nnz() as u64;
-        bytes += 8 * e + 8 * n;
-        match Adjacency::<f32>::tiles(&layer.adjacency) {
-            Some(tiles) => {
-                bytes += 2048 * tiles as u64;
-                room = 4 * n * d;
+impl Footprint {
+    /// What training a graph with the given settings takes.
+    pub fn of(graph: &MultiplexGraph, settings: &Settings) -> Self {
+        let n = graph.nodes() as u64;
+        let d = settings.dim as u64;
+        let v = graph.layers().len() as u64;
+        let features = graph.attributes().cols() as u64;
+
+        let mut graph_bytes = 40 * n;
+        let mut layers = 0;
+        let mut room = 0;
+        for layer in graph.layers() {
+            let e = layer.adjacency.nnz() as u64;
+            graph_bytes += 8 * e + 8 * n;
+            match Adjacency::<f32>::tiles(&layer.adjacency) {
+                Some(tiles) => {
+                    layers += 2048 * tiles as u64;
+                    room = 4 * n * d;
+                }
+                None if is_symmetric(&layer.adjacency) => layers += 12 * e + 8 * n + e / 8,
+                None => layers += 20 * e + 16 * n + e / 8,
             }
-            None if is_symmetric(&layer.adjacency) => bytes += 12 * e + 8 * n + e / 8,
-            None => bytes += 20 * e + 16 * n + e / 8,
+        }
+        let mut partial = 0;
+        let attributes = match graph.attributes() {
+            Matrix::Sparse(m) => {
+                let x = m.nnz() as u64;
+                graph_bytes += 8 * x + 8 * n;
+                if Attributes::<f32>::scatters(m, settings.dim) {
+                    partial = 32 * features * d;
+                }
+                20 * x + 16 * n + v * x / 8
+            }
+            Matrix::Dense(_) => {
+                graph_bytes += 4 * n * features;
+                4 * n * features + v * n * features / 8
+            }
+        };
+        let weights = v * (2 * features * d + d);
+        let clusters = match &settings.clusters {
+            PerLayer::One(k) => *k as u64,
+            PerLayer::Each(all) => all.iter().copied().max().unwrap_or(0) as u64,
+        };
+        let clustering = 8 * n * d + 6 * n * clusters.min(n);
+        let saving = 16 * weights + 4 * n * v;
+        let embedding = 4 * n * d * (v + 1);
+        Self {
+            graph: graph_bytes,
+            layers,
+            attributes,
+            views: room + 4 * n * d * (3 * v + 2) + 8 * n * v,
+            weights: 20 * weights + partial,
+            passing: clustering.max(saving).max(embedding),
         }
     }
-    bytes += match graph.attributes() {
-        Matrix::Sparse(m) => {
-            let x = m.nnz() as u64;
-            let scatters = Attributes::<f32>::scatters(m, settings.dim);
-            28 * x + 24 * n + v * x / 8 + if scatters { 32 * features * d } else { 0 }
-        }
-        Matrix::Dense(_) => 8 * n * features + v * n * features / 8,
-    };
-    bytes += room + 4 * n * d * (3 * v + 2) + 8 * n * v;
-    bytes += 20 * v * (2 * features * d + d);
-    let clusters = match &settings.clusters {
-        PerLayer::One(k) => *k as u64,
-        PerLayer::Each(all) => all.iter().copied().max().unwrap_or(0) as u64,
-    };
-    bytes + 8 * n * d + 6 * n * clusters.min(n)
+
+    /// All of it.
+    pub fn sum(&self) -> u64 {
+        self.parts().iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// What grows with `dim`, in proportion or nearly so.
+    pub fn growing_with_dim(&self) -> u64 {
+        self.views + self.weights + self.passing
+    }
+
+    /// What the bytes are for, in words.
+    pub fn parts(&self) -> [(&'static str, u64); 7] {
+        [
+            ("program", PROCESS),
+            ("graph", self.graph),
+            ("layers", self.layers),
+            ("attributes", self.attributes),
+            ("views", self.views),
+            ("weights", self.weights),
+            ("clustering or saving", self.passing),
+        ]
+    }
 }
 
 /// Whether a matrix equals its transpose, by sums that do not depend on the order of its entries.

@@ -7,6 +7,7 @@
 
 mod adam;
 mod adjacency;
+mod agreement;
 mod attributes;
 mod bits;
 mod draw;
@@ -19,7 +20,7 @@ mod objective;
 mod phases;
 mod rows;
 
-pub use footprint::training_bytes;
+pub use footprint::Footprint;
 pub use kernels::Kernels;
 pub use phases::{Clock, Phase};
 
@@ -309,6 +310,12 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         }
     }
 
+    fn state_bytes(&self) -> u64 {
+        let weights = self.weights.iter().flat_map(LayerWeights::tensors).map(<[T]>::len);
+        let assignments = self.weights.len() * self.graph.nodes;
+        4 * (4 * weights.sum::<usize>() + assignments) as u64
+    }
+
     fn restore(&mut self, state: EngineState) -> Result<()> {
         let shapes = |w: &[LayerWeights<T>]| {
             w.iter()
@@ -320,6 +327,13 @@ impl<T: Kernels> Engine for CpuEngine<T> {
             [&state.weights, &state.remembered, &state.first_moments, &state.second_moments];
         if parts.iter().any(|part| shapes(&cast_weights(part)) != expected) {
             return Err(Error::Data("the saved state belongs to a model of another shape".into()));
+        }
+        let (nodes, dim) = (self.graph.nodes, self.config.settings().dim);
+        let fits = |p: &Prototypes| p.centers.cols() == dim && p.assignments.len() == nodes;
+        if let Some(all) = &state.prototypes
+            && (all.len() != self.weights.len() || !all.iter().all(fits))
+        {
+            return Err(Error::Data("the saved clusters belong to another graph".into()));
         }
         self.weights = cast_weights(&state.weights);
         self.remembered = cast_weights(&state.remembered);

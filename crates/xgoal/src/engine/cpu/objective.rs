@@ -10,6 +10,7 @@
 //! in order.
 
 use super::BLOCK;
+use super::agreement::add_agreement;
 use super::encoder::Views;
 use super::kernels::{Kernels, Work};
 use super::losses::{
@@ -39,6 +40,8 @@ struct Sums {
     l_c: f64,
     r_n: f64,
     recovery: Recovery,
+    /// Per pair of layers, the sum of cosines.
+    agreement: Vec<f64>,
     /// Per anchor layer, the sum of its semantic distributions.
     marginals: Vec<Vec<f64>>,
 }
@@ -133,6 +136,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
         let (positives, negatives) = rest.split_at_mut(layers);
 
         let mut sums = Sums::default();
+        add_agreement(dim, anchors, &mut sums.agreement);
         let each = 1.0 / nodes as f64;
         for (v, layer) in self.config.layers().iter().enumerate() {
             let weight = self.lambda_n * layer.weight * each;
@@ -190,6 +194,8 @@ impl<'a, T: Kernels> Objective<'a, T> {
             total.r_n += sums.r_n;
             total.recovery.divergence += sums.recovery.divergence;
             total.recovery.cross_entropy += sums.recovery.cross_entropy;
+            total.agreement.resize(sums.agreement.len(), 0.0);
+            total.agreement.iter_mut().zip(&sums.agreement).for_each(|(t, s)| *t += s);
             total.marginals.resize_with(sums.marginals.len(), Vec::new);
             for (total, marginal) in total.marginals.iter_mut().zip(&sums.marginals) {
                 total.resize(marginal.len(), 0.0);
@@ -200,12 +206,14 @@ impl<'a, T: Kernels> Objective<'a, T> {
         let when = |condition: bool, value: f64| condition.then_some(value);
         let clustered = self.prototypes.is_some();
         let recovered = clustered && self.mu_c > 0.0;
+        let agreement = total.agreement.iter().map(|sum| sum / nodes as f64).collect();
         let mut terms = Terms {
             loss: 0.0,
             l_n: total.l_n / n,
             l_c: when(clustered && self.lambda_c > 0.0, total.l_c / n),
             r_n: when(self.mu_n > 0.0, total.r_n / (n * self.pairs())),
             r_c: when(recovered, total.recovery.divergence / (n * self.pairs())),
+            agreement,
             mi_node: None,
             mi_cluster: when(recovered, {
                 let entropies = total.marginals.iter().map(|m| entropy(m, n));

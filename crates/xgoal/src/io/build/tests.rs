@@ -133,3 +133,13 @@ fn claims_are_not_believed() {
     assert!(error.message.contains("65536 bytes"), "{error}");
     assert!(build((1, 10_000), Order::RowMajor, &[1.0; 10_000]).is_err());
 }
+
+#[test]
+fn a_budget_is_the_file_s_or_the_machine_s() {
+    let error = |mut budget: Budget| budget.take(u64::MAX).unwrap_err();
+    let file = error(Budget::within(1000, Some(1 << 40)));
+    assert!(!file.out_of_memory && file.message.contains("1073805824 bytes"), "{file}");
+    assert_eq!(error(Budget::within(1000, None)), file);
+    let machine = error(Budget::within(1000, Some(600)));
+    assert!(machine.out_of_memory && machine.message.contains("300 bytes"), "{machine}");
+}

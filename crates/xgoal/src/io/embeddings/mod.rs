@@ -196,6 +196,12 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Embeddings> {
         Format::Word2vec => word2vec::read(path)?,
         Format::Projector => projector::read(path)?,
     };
+    // Rows without numbers could be any number of them without a byte of data.
+    let (rows, cols) = (embeddings.matrix.rows(), embeddings.matrix.cols());
+    if rows > 0 && cols == 0 {
+        let message = format!("{rows} rows without numbers; expected at least one in each");
+        return Err(ParseError::new(message).in_file(path));
+    }
     if let Some(ids) = embeddings.ids.as_ref().filter(|ids| ids.len() != embeddings.matrix.rows()) {
         return Err(ParseError::new(format!(
             "{} ids for {} rows of embeddings",

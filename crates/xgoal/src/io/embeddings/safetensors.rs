@@ -1,10 +1,12 @@
-//! One tensor `embeddings`; its metadata has `format` = `xgoal-embeddings`, `version` = `1` and `ids`, a JSON list.
+//! One tensor `embeddings`; its metadata has `format` = `xgoal-embeddings`, `version` = `1`, `ids`, a JSON list, and
+//! a `checksum`.
 
 use super::{Embeddings, RowsOf};
 use crate::error::{Error, Result};
+use crate::io::atomic;
 use crate::io::tensors::{TensorFile, Tensors, in_file, wrong};
 use crate::matrix::Dense;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "xgoal-embeddings";
@@ -26,16 +28,16 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Resul
     let mut tensors = Tensors::default();
     tensors.push_matrix("embeddings".into(), embeddings);
     let metadata = [("format", FORMAT), ("version", "1"), ("ids", &ids)];
-    let metadata: HashMap<_, _> =
+    let metadata: BTreeMap<_, _> =
         metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    tensors.write(path, metadata)?;
+    atomic::write(path, |w| tensors.write(w, metadata))?;
     Ok(vec![path.to_path_buf()])
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let parse = || {
-        let file = TensorFile::parse(&bytes, FORMAT, 1)?;
+        let file = TensorFile::parse(&bytes, FORMAT, 1..=1)?;
         let ids = serde_json::from_str(file.entry("ids")?)
             .map_err(|e| wrong(format!("`ids` in the file's metadata cannot be read: {e}")))?;
         Ok(Embeddings { ids: Some(ids), matrix: file.matrix("embeddings")? })

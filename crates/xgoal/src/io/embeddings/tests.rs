@@ -117,3 +117,16 @@ fn damage_names_file_and_line() {
     std::fs::write(folder.path().join("w.metadata.tsv"), "a\n").unwrap();
     assert!(refused("w.vectors.tsv", "1\n2\n").contains("1 ids for 2 rows"));
 }
+
+#[test]
+fn rows_without_numbers_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, Format::Npy);
+    let text = "{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 0), }\n";
+    let mut npy = b"\x93NUMPY\x01\0".to_vec();
+    npy.extend((text.len() as u16).to_le_bytes());
+    npy.extend(text.as_bytes());
+    std::fs::write(&path, npy).unwrap();
+    let message = read(&path, None).unwrap_err().to_string();
+    assert!(message.contains("4000000000 rows without numbers"), "{message}");
+}

@@ -23,18 +23,29 @@ pub(super) fn read(path: &Path) -> Result<Matrix> {
                 Array::Matrix(matrix) => Ok(matrix),
                 Array::Vector { values, shape } => {
                     let values = values.into_iter().map(|v| v as f32).collect();
-                    Ok(Matrix::Dense(Dense::from_vec(shape.0, shape.1, values)?))
+                    not_empty(path, Dense::from_vec(shape.0, shape.1, values)?).map(Matrix::Dense)
                 }
                 Array::Strings(_) => {
                     Err(ParseError::new("strings; expected a matrix of numbers").in_file(path))
                 }
             }
         }
-        Some("npy") => Ok(by_density(npy::read_f32_matrix(path)?)),
+        Some("npy") => not_empty(path, npy::read_f32_matrix(path)?).map(by_density),
         _ => {
             std::fs::metadata(path).map_err(|e| crate::Error::io(path, e))?;
             Err(ParseError::new("expected a matrix in an .npz or .npy file").in_file(path))
         }
+    }
+}
+
+/// Rows without columns could be any number of them without a byte of data.
+fn not_empty(path: &Path, matrix: Dense) -> Result<Dense> {
+    match (matrix.rows(), matrix.cols()) {
+        (rows, cols) if rows == 0 || cols == 0 => {
+            let message = format!("{rows} x {cols}; expected at least one row and one column");
+            Err(ParseError::new(message).in_file(path))
+        }
+        _ => Ok(matrix),
     }
 }
 

@@ -71,19 +71,52 @@ pub fn manifest_of(source: &Path) -> Option<PathBuf> {
     is_toml.then(|| source.to_path_buf())
 }
 
+/// The node table of a source with a manifest, and its column of ids.
+pub fn node_table(source: &Path) -> Result<Option<(PathBuf, String)>> {
+    let Some(path) = manifest_of(source) else { return Ok(None) };
+    let manifest = parse(&path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(manifest.nodes.map(|spec| (folder.join(spec.file), spec.id)))
+}
+
 /// Reads the graph a manifest describes.
 pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, Report)> {
-    let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
-        _ => Error::io(path, e),
-    })?;
-    let manifest = Manifest::parse(&text).map_err(|e| e.in_file(path))?;
+    let manifest = parse(path)?;
     let wanted = select(&manifest.layers, options.layers)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     graph(folder, &manifest, &wanted, options).map_err(|e| match e {
         Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
         other => other,
     })
+}
+
+fn parse(path: &Path) -> Result<Manifest> {
+    let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
+        _ => Error::io(path, e),
+    })?;
+    let manifest = Manifest::parse(&text).map_err(|e| e.in_file(path))?;
+    manifest.files().try_for_each(|file| stays_inside(path, file))?;
+    Ok(manifest)
+}
+
+/// Refuses a link that leads out of the manifest's folder. A file that is not there is for its reader to miss.
+fn stays_inside(manifest: &Path, file: &Path) -> Result<()> {
+    let folder = match manifest.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let (Ok(folder), Ok(real)) = (folder.canonicalize(), folder.join(file).canonicalize()) else {
+        return Ok(());
+    };
+    if real.starts_with(&folder) {
+        return Ok(());
+    }
+    let (file, real) = (file.display(), real.display());
+    Err(ParseError::new(format!(
+        "`{file}` is a link to {real}; expected a file in the manifest's folder or below it"
+    ))
+    .in_file(manifest))
 }
 
 fn graph(

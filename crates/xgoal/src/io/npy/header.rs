@@ -53,6 +53,7 @@ impl Header {
         Literal { text: &text, at: 0 }.dictionary().map_err(|e| ParseError {
             at: e.at.map(|relative| at + relative),
             message: format!("NumPy header: {}", e.message),
+            ..e
         })
     }
 

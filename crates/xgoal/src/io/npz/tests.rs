@@ -180,3 +180,13 @@ fn cut_anywhere_is_an_error_and_damage_never_panics() {
         }
     }
 }
+
+#[test]
+fn entries_that_share_their_bytes_are_refused() {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file("a.npy", SimpleFileOptions::default()).unwrap();
+    zip.write_all(&list(&[1, 2])).unwrap();
+    zip.shallow_copy_file("a.npy", "b.npy").unwrap();
+    let message = parse_bytes(&zip.finish().unwrap().into_inner()).unwrap_err().to_string();
+    assert!(message.contains("entries overlap"), "{message}");
+}

@@ -14,8 +14,10 @@ use super::value::{Heap, Object, Parsed, Value, Work};
 use crate::error::ParseError;
 use crate::io::decode::quoted;
 
-/// Stack slots, memo entries and objects one pickle may make: about 1 GB at worst.
-const MOST_VALUES: u64 = 1 << 26;
+/// Stack slots, memo entries and objects one pickle may make, whatever its length and for each of its bytes. An opcode
+/// of one byte makes at most an object and a slot; only shared values are counted again where they are used.
+const FREE_VALUES: u64 = 1 << 20;
+const VALUES_PER_BYTE: u64 = 16;
 /// An object's cost in stack slots, by size.
 const OBJECT: usize = 4;
 /// A hash table entry's cost in stack slots, by size.
@@ -36,6 +38,7 @@ pub(super) struct Machine<'a> {
 
 /// Runs the program to its end; gives all objects and the one that is the result.
 pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> {
+    let length = bytes.len() as u64;
     let mut machine = Machine {
         code: Cursor::new(bytes),
         dialect,
@@ -44,7 +47,7 @@ pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> 
         memo: Vec::new(),
         scattered: HashMap::new(),
         heap: Heap::default(),
-        work: Work::new(MOST_VALUES),
+        work: Work::new(FREE_VALUES.saturating_add(VALUES_PER_BYTE.saturating_mul(length))),
     };
     loop {
         let at = machine.code.at();

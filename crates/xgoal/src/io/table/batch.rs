@@ -141,6 +141,18 @@ impl Vectors {
 }
 
 impl Column {
+    /// How many rows there are.
+    #[cfg(feature = "parquet")]
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Texts(texts) => texts.len(),
+            Self::Integers(numbers) => numbers.len(),
+            Self::Floats(numbers) => numbers.len(),
+            Self::Flags(flags) => flags.len(),
+            Self::Vectors(lists) => lists.ends.len(),
+        }
+    }
+
     /// Adds the rows of another batch, which has the same type.
     pub(super) fn append(&mut self, more: Column) {
         match (self, more) {

@@ -3,12 +3,13 @@
 use super::batch::{Batch, Column, Places, Texts};
 use super::records::{Chunk, Records, Trouble};
 use crate::error::{Error, ParseError, Result};
+use crate::io::build::Budget;
 use csv_core::{ReadRecordResult, Reader};
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr_iter;
 use rayon::prelude::*;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Chunks that are read ahead for each thread.
@@ -76,7 +77,9 @@ impl Delimited {
     fn records(&self) -> Result<Records<Box<dyn Read + Send>>> {
         let file = File::open(&self.path).map_err(|e| Error::io(&self.path, e))?;
         let reader: Box<dyn Read + Send> = if self.gzip {
-            Box::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file)))
+            let size = file.metadata().map_err(|e| Error::io(&self.path, e))?.len();
+            let inner = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file));
+            Box::new(Unpacked { inner, budget: Budget::for_file(size) })
         } else {
             Box::new(file)
         };
@@ -86,6 +89,9 @@ impl Delimited {
     fn trouble(&self, trouble: Trouble) -> Error {
         match trouble {
             Trouble::Wrong(e) => e.in_file(&self.path),
+            Trouble::Unreadable(e) if e.kind() == ErrorKind::FileTooLarge => {
+                ParseError::new(e.to_string()).in_file(&self.path)
+            }
             Trouble::Unreadable(e) if self.gzip => {
                 ParseError::new(format!("damaged, or not gzip: {e}")).in_file(&self.path)
             }
@@ -119,7 +125,9 @@ impl Delimited {
         if header {
             rows.next()?;
         }
-        let likely = memchr_iter(b'\n', &chunk.bytes).count() + 1;
+        // Lines may be empty, but a row has a byte for each of its fields.
+        let lines = memchr_iter(b'\n', &chunk.bytes).count();
+        let likely = lines.min(chunk.bytes.len() / self.names.len()) + 1;
         let mut texts: Vec<Texts> = columns.iter().map(|_| Texts::default()).collect();
         texts.iter_mut().for_each(|t| t.reserve(likely, chunk.bytes.len() / self.names.len()));
         let mut lines = Vec::with_capacity(likely);
@@ -145,6 +153,23 @@ impl Delimited {
 
     fn wrong(&self, line: u64, message: &str) -> Error {
         ParseError::new(format!("line {line}: {message}")).in_file(&self.path)
+    }
+}
+
+/// A stream that unpacks to no more than a file of its size may.
+pub(super) struct Unpacked<R> {
+    pub inner: R,
+    pub budget: Budget,
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.budget.take(read as u64).map_err(|_| {
+            let message = "unpacks to more than a gzip file of its size may";
+            io::Error::new(ErrorKind::FileTooLarge, message)
+        })?;
+        Ok(read)
     }
 }
 

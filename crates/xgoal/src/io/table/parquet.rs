@@ -3,6 +3,8 @@
 #[cfg(feature = "parquet")]
 mod columns;
 #[cfg(feature = "parquet")]
+mod pages;
+#[cfg(feature = "parquet")]
 mod reader;
 #[cfg(not(feature = "parquet"))]
 mod without;

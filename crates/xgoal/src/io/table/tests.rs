@@ -97,3 +97,16 @@ fn fields_are_what_they_are_asked_to_be() {
     assert_eq!((floats.number(0), floats.number(1)), (Ok(Some(1.0)), Ok(None)));
     assert!(floats.ids().unwrap_err().1.to_string().contains("a float; expected an id"));
 }
+
+#[test]
+fn a_gzip_file_unpacks_to_what_a_file_of_its_size_may() {
+    use super::delimited::Unpacked;
+    use crate::io::build::Budget;
+    use std::io::Read;
+    let read = |room: u64| {
+        let mut unpacked = Unpacked { inner: &[7u8; 100][..], budget: Budget::of(room) };
+        unpacked.read_to_end(&mut Vec::new()).map_err(|e| e.to_string())
+    };
+    assert_eq!(read(100), Ok(100));
+    assert!(read(99).unwrap_err().contains("more than a gzip file of its size may"));
+}

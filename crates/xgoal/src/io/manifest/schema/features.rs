@@ -2,7 +2,7 @@
 
 use super::{OnUnknown, Parsed, TableSpec, known_only, optional_file, stem};
 use crate::io::manifest::section::{Limit, Section};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One block of attributes.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +90,12 @@ impl FeatureSpec {
                 section.wrong(&format!("expected one of {}; found {found}", KINDS.join(", ")))
             );
         }
+        for columns in [&numeric, &categorical, &text].into_iter().flatten() {
+            let repeated = |(i, name): &(usize, &String)| columns[..*i].contains(name);
+            if let Some((_, name)) = columns.iter().enumerate().find(repeated) {
+                return Err(section.wrong(&format!("column `{name}` twice; expected it once")));
+            }
+        }
         // Keys of the kinds that were not chosen are unknown ones.
         section.forget(&KINDS);
         let joined = |columns: &[String]| columns.join("+");
@@ -123,6 +129,18 @@ impl FeatureSpec {
         };
         section.close()?;
         Ok(Self { name: name.unwrap_or(default), line, source })
+    }
+
+    /// The file it is read from, where that is not the node table.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.source {
+            FeatureSource::Matrix(file) => Some(file),
+            FeatureSource::Triplets(spec) => Some(&spec.file),
+            FeatureSource::Numeric { table, .. }
+            | FeatureSource::Categorical { table, .. }
+            | FeatureSource::Vector { table, .. }
+            | FeatureSource::Text { table, .. } => table.as_ref().map(|t| t.file.as_path()),
+        }
     }
 
     pub(super) fn needs_node_table(&self) -> bool {

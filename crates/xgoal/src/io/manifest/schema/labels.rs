@@ -75,6 +75,14 @@ impl SplitSpec {
         Ok(Self { line, source })
     }
 
+    /// The table of its column, where that is not the node table.
+    pub(super) fn table(&self) -> Option<&TableSpec> {
+        match &self.source {
+            SplitSource::Column { table, .. } => table.as_ref(),
+            SplitSource::Random(_) => None,
+        }
+    }
+
     pub(super) fn needs_node_table(&self) -> bool {
         matches!(&self.source, SplitSource::Column { table: None, .. })
     }

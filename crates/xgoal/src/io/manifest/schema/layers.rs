@@ -3,7 +3,7 @@
 use super::{OnUnknown, Parsed, file, on_unknown, optional_file};
 use crate::graph::metapath::{Hubs, PathValues};
 use crate::io::manifest::section::Section;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One relation.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +95,17 @@ impl LayerSpec {
         };
         section.close()?;
         Ok(Self { name, line, source })
+    }
+}
+
+impl LayerSpec {
+    /// Every file it is read from.
+    pub(super) fn files(&self) -> Vec<&Path> {
+        match &self.source {
+            LayerSource::Matrix(file) => vec![file],
+            LayerSource::Edges(edges) => vec![&edges.file],
+            LayerSource::Path(path) => path.steps.iter().map(|s| s.file.as_path()).collect(),
+        }
     }
 }
 

@@ -88,6 +88,19 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Every file it names.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        let tables = [
+            self.labels.as_ref().and_then(|l| l.table.as_ref()),
+            self.splits.as_ref().and_then(SplitSpec::table),
+        ];
+        let nodes = self.nodes.iter().map(|n| n.file.as_path());
+        nodes
+            .chain(self.features.iter().filter_map(FeatureSpec::file))
+            .chain(self.layers.iter().flat_map(LayerSpec::files))
+            .chain(tables.into_iter().flatten().map(|t| t.file.as_path()))
+    }
+
     /// Names are unique, and columns of the node table are asked for only where there is one.
     fn check(&self) -> Parsed<()> {
         let names = self.layers.iter().map(|l| &l.name).collect::<Vec<_>>();

@@ -111,3 +111,9 @@ fn the_examples_in_the_documentation_are_valid() {
         }
     }
 }
+
+#[test]
+fn a_column_stands_in_a_block_once() {
+    let message = refused(&with("[[features]]\nnumeric = [\"a\", \"b\", \"a\"]\n"));
+    assert!(message.contains("column `a` twice"), "{message}");
+}

@@ -74,3 +74,30 @@ fn mistakes_in_the_files_name_them() {
     let no_matrix = source().change("graph.toml", "words.npz", "nodes.csv").refused();
     assert_says(&no_matrix, &["nodes.csv: expected a matrix in an .npz or .npy"]);
 }
+
+#[test]
+fn rows_without_columns_take_no_memory() {
+    let source = source();
+    let text = "{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 0), }\n";
+    let mut npy = b"\x93NUMPY\x01\0".to_vec();
+    npy.extend((text.len() as u16).to_le_bytes());
+    npy.extend(text.as_bytes());
+    fs::write(source.path("dense.npy"), npy).unwrap();
+    assert_says(&source.refused(), &["dense.npy: 4000000000 x 0; expected at least one row"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_do_not_lead_out_of_the_folder() {
+    let (here, elsewhere) = (source(), source());
+    let link = |to: &Path| {
+        fs::remove_file(here.path("nodes.csv")).unwrap();
+        std::os::unix::fs::symlink(to, here.path("nodes.csv")).unwrap();
+    };
+    fs::copy(here.path("nodes.csv"), here.path("inside.csv")).unwrap();
+    link(Path::new("inside.csv"));
+    here.read();
+    link(&elsewhere.path("nodes.csv"));
+    assert_says(&here.refused(), &["graph.toml: `nodes.csv` is a link to /", "in the manifest's"]);
+    assert!(node_table(&here.path("graph.toml")).is_err());
+}

@@ -1,5 +1,6 @@
 //! Values of one column, some thousand rows at a time.
 
+use crate::io::build::Budget;
 use crate::io::table::batch::{Column, Texts, Vectors};
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -70,6 +71,8 @@ pub(super) struct Values {
     reader: ColumnReader,
     kind: Kind,
     column: ColumnDescPtr,
+    /// What texts may still take: a dictionary names a long one again in a few bits.
+    budget: Budget,
 }
 
 /// Values of some rows with the places of those that are there.
@@ -80,12 +83,24 @@ struct Read<T> {
 }
 
 impl Values {
-    pub(super) fn new(reader: ColumnReader, kind: Kind, column: ColumnDescPtr) -> Self {
-        Self { reader, kind, column }
+    pub(super) fn new(
+        reader: ColumnReader,
+        kind: Kind,
+        column: ColumnDescPtr,
+        budget: Budget,
+    ) -> Self {
+        Self { reader, kind, column, budget }
     }
 
     /// The next rows, all of which must be there.
     pub(super) fn read(&mut self, rows: usize) -> Result<Column, String> {
+        match self.read_some(rows)? {
+            column if column.rows() == rows => Ok(column),
+            column => Err(format!("{} values for {rows} rows", column.rows())),
+        }
+    }
+
+    fn read_some(&mut self, rows: usize) -> Result<Column, String> {
         let (kind, column) = (self.kind, &self.column);
         let integer = |wide: i64, narrow: Option<i32>| match (kind, narrow) {
             (Kind::Integer { signed: false }, Some(narrow)) => i64::from(narrow as u32),
@@ -134,7 +149,10 @@ impl Values {
             ColumnReader::ByteArrayColumnReader(reader) => {
                 let read = read(reader, column, rows)?;
                 let mut texts = Texts::default();
-                texts.reserve(rows, read.values.iter().map(|v| v.len()).sum());
+                let length: usize = read.values.iter().map(|v| v.len()).sum();
+                let too_large = "its texts take more than those of a file of this size may";
+                self.budget.take(length as u64).map_err(|_| too_large)?;
+                texts.reserve(rows, length);
                 let mut values = read.values.iter();
                 let present = |at: usize| read.present(column, at);
                 for at in 0..rows {

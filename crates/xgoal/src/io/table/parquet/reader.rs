@@ -1,7 +1,9 @@
 //! The file: its schema, its row groups, and batches out of them.
 
 use super::columns::{Kind, Values};
+use super::pages;
 use crate::error::{Error, ParseError, Result};
+use crate::io::build::Budget;
 use crate::io::table::batch::{Batch, Places};
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -23,6 +25,7 @@ const AHEAD: usize = 4;
 pub(in crate::io::table) struct ParquetTable {
     path: PathBuf,
     file: SerializedFileReader<Shared>,
+    shared: Shared,
     names: Vec<String>,
 }
 
@@ -34,14 +37,15 @@ impl ParquetTable {
         let damaged = |e: String| {
             ParseError::new(format!("not Parquet, or damaged: {}", reason(&e))).in_file(path)
         };
-        let file = guarded(|| SerializedFileReader::new(shared).map_err(|e| e.to_string()))
+        let opened = shared.clone();
+        let file = guarded(|| SerializedFileReader::new(opened).map_err(|e| e.to_string()))
             .map_err(damaged)?;
         if !file.metadata().row_groups().iter().all(|group| lies_within(group, length)) {
             return Err(damaged("a column lies outside the file".into()));
         }
         let schema = file.metadata().file_metadata().schema_descr_ptr();
         let names = schema.root_schema().get_fields().iter().map(|f| f.name().to_owned()).collect();
-        Ok(Self { path: path.to_path_buf(), file, names })
+        Ok(Self { path: path.to_path_buf(), file, shared, names })
     }
 
     pub(in crate::io::table) fn names(&self) -> &[String] {
@@ -55,8 +59,9 @@ impl ParquetTable {
         take: &mut impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let leaves = columns.iter().map(|c| self.leaf(*c)).collect::<Result<Vec<_>>>()?;
+        let budget = Budget::for_file(self.shared.length);
         let mut groups =
-            Groups { table: self, leaves, group: 0, row: 1, left: 0, open: Vec::new() };
+            Groups { table: self, leaves, budget, group: 0, row: 1, left: 0, open: Vec::new() };
         let mut next = groups.guarded_window()?;
         while !next.is_empty() {
             let batches = next;
@@ -104,6 +109,8 @@ fn reason(message: &str) -> &str {
 struct Groups<'a> {
     table: &'a ParquetTable,
     leaves: Vec<(usize, Kind)>,
+    /// What the pages may still unpack to.
+    budget: Budget,
     group: usize,
     /// The number of the next row, from 1.
     row: u32,
@@ -129,9 +136,18 @@ impl Groups<'_> {
             let rows = group.metadata().num_rows();
             self.left = usize::try_from(rows)
                 .map_err(|_| table.wrong(format!("row group {}: {rows} rows", self.group)))?;
+            for (leaf, _) in &self.leaves {
+                let column = group.metadata().column(*leaf);
+                let (start, size) = column.byte_range();
+                let open = |at| Ok(BufReader::new(At { shared: table.shared.clone(), at }));
+                pages::check(start, size, &mut self.budget, open).map_err(|e| {
+                    table.wrong(format!("column `{}`: {e}", column.column_path().string()))
+                })?;
+            }
             let values = |(leaf, kind): &(usize, Kind)| {
                 let reader = group.get_column_reader(*leaf).map_err(|e| table.damaged(&e))?;
-                Ok(Values::new(reader, *kind, group.metadata().column(*leaf).column_descr_ptr()))
+                let column = group.metadata().column(*leaf).column_descr_ptr();
+                Ok(Values::new(reader, *kind, column, Budget::for_file(table.shared.length)))
             };
             self.open = self.leaves.iter().map(values).collect::<Result<_>>()?;
             self.group += 1;

@@ -1,0 +1,56 @@
+use crate::common::{QUICK, Sandbox, assert_says};
+
+fn sweep(sandbox: &Sandbox, more: &[&str]) -> crate::common::Outcome {
+    let fixed = &QUICK[..2];
+    sandbox.xgoal(
+        &[&["sweep", "graph.npz", "--out", "s", "--set", "max_epochs=4"], fixed, more].concat(),
+    )
+}
+
+#[test]
+fn every_combination_is_trained_once() {
+    let sandbox = Sandbox::with_graph();
+    let grid = ["--set", "clusters=3,[4,5]", "--set", "seed=0,1", "--json"];
+    let report = sweep(&sandbox, &grid).done().json();
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[3]["values"], serde_json::json!(["[4,5]", "1"]));
+    assert!(rows.iter().all(|r| r["macro_f1"]["mean"].as_f64().unwrap() > 0.0 && r["epochs"] == 8));
+    assert!(sandbox.text("s/clusters=4_5,seed=1/config.toml").contains("clusters = [4, 5]"));
+    let table = sandbox.text("s/sweep.csv");
+    assert!(
+        table.starts_with("clusters,seed,epochs,seconds,final_loss,macro_f1,")
+            && table.lines().count() == 5
+    );
+    assert!(sandbox.text("s/sweep.svg").contains("Macro-F1") && sandbox.exists("s/sweep.png"));
+
+    // What is there is not trained again; what is missing is.
+    let model = "s/clusters=3,seed=0/model.safetensors";
+    let written = |path: &str| std::fs::metadata(sandbox.path(path)).unwrap().modified().unwrap();
+    let before = written(model);
+    std::fs::remove_file(sandbox.path("s/clusters=3,seed=1/model.safetensors")).unwrap();
+    let again = sweep(&sandbox, &grid).done().json();
+    assert_eq!(again["rows"][0]["macro_f1"], rows[0]["macro_f1"]);
+    assert_eq!(again["rows"][1]["final_loss"], rows[1]["final_loss"]);
+    assert_eq!(written(model), before);
+    assert!(sandbox.exists("s/clusters=3,seed=1/model.safetensors"));
+}
+
+#[test]
+fn unusable_grids_are_refused() {
+    let sandbox = Sandbox::with_graph();
+    for (set, says) in [
+        ("clusters=3", "nothing to sweep"),
+        ("clusters=3,,4", "a value is missing"),
+        ("clusters=3,none", "clusters"),
+        ("clutter=3,4", "unknown setting `clutter`"),
+    ] {
+        let refused = sweep(&sandbox, &["--set", set]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert_says(&refused.stderr, &[says]);
+    }
+    sweep(&sandbox, &["--set", "clusters=3,4"]).done();
+    let other = sweep(&sandbox, &["--set", "clusters=3,4", "--set", "lr=0.5"]);
+    assert_eq!(other.code, Some(2));
+    assert_says(&other.stderr, &["with other settings"]);
+}

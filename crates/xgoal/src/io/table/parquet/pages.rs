@@ -1,0 +1,248 @@
+//! What the pages of a column announce, looked at before anything is unpacked.
+//!
+//! Every page begins with a Thrift structure that claims how long it is unpacked and how many values it has, and the
+//! crate takes memory for both. A page may unpack to [`FREE`] bytes and [`PER_BYTE`] times its packed size, and all
+//! pages together to what [`Budget`] allows a file.
+//!
+//! ```text
+//!     header { 1: type, 2: unpacked size, 3: packed size, 5, 7 or 8: { 1: values, ... }, ... } | packed bytes | header ...
+//! ```
+
+use crate::io::build::Budget;
+use std::io::{self, ErrorKind, Read};
+
+/// Bytes any page may unpack to: twice what writers fill a page with.
+const FREE: u64 = 2 << 20;
+/// Times its packed size that a page may unpack to, on top of that.
+const PER_BYTE: u64 = 1 << 11;
+/// Bytes that a value takes with its levels.
+const VALUE: u64 = 16;
+/// More bytes than a page's header has, with its statistics.
+const LONGEST_HEADER: u64 = 1 << 24;
+/// Structures within structures; headers have two.
+const DEEPEST: u32 = 8;
+
+/// Checks all pages from `start` on, of `length` bytes together; `open` reads from a place of the file.
+pub(super) fn check<R: Read>(
+    start: u64,
+    length: u64,
+    budget: &mut Budget,
+    open: impl Fn(u64) -> io::Result<R>,
+) -> Result<(), String> {
+    let mut at = start;
+    let end = start.saturating_add(length);
+    while at < end {
+        let mut header = Compact { reader: open(at).map_err(|e| e.to_string())?, read: 0 };
+        let page = header.page().map_err(|e| format!("a page's header at byte {at}: {e}"))?;
+        if page.unpacked > FREE.saturating_add(page.packed.saturating_mul(PER_BYTE)) {
+            let Page { unpacked, packed, .. } = page;
+            return Err(format!(
+                "a page at byte {at} unpacks from {packed} to {unpacked} bytes; expected at most {PER_BYTE} times as many"
+            ));
+        }
+        let taken = page.unpacked.saturating_add(page.values.saturating_mul(VALUE));
+        let too_large = "its pages unpack to more than a file of this size may";
+        budget.take(taken).map_err(|_| too_large)?;
+        at = at.saturating_add(header.read).saturating_add(page.packed);
+    }
+    Ok(())
+}
+
+/// What a page's header says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Page {
+    unpacked: u64,
+    packed: u64,
+    values: u64,
+}
+
+/// Thrift's compact protocol, as far as it is needed to find numbers and pass over the rest.
+struct Compact<R> {
+    reader: R,
+    read: u64,
+}
+
+impl<R: Read> Compact<R> {
+    fn page(&mut self) -> io::Result<Page> {
+        let mut page = Page::default();
+        let mut last = 0;
+        while let Some((field, kind)) = self.field(&mut last)? {
+            match (field, kind) {
+                (2, 5) => page.unpacked = self.size()?,
+                (3, 5) => page.packed = self.size()?,
+                (5 | 8, 12) => page.values = self.first_number()?,
+                _ => self.skip(kind, 0)?,
+            }
+        }
+        Ok(page)
+    }
+
+    /// The first number of a structure.
+    fn first_number(&mut self) -> io::Result<u64> {
+        let (mut number, mut last) = (0, 0);
+        while let Some((field, kind)) = self.field(&mut last)? {
+            match (field, kind) {
+                (1, 5) => number = self.size()?,
+                _ => self.skip(kind, 1)?,
+            }
+        }
+        Ok(number)
+    }
+
+    /// Number and type of the next field; none at the end of a structure.
+    fn field(&mut self, last: &mut i64) -> io::Result<Option<(i64, u8)>> {
+        let byte = self.byte()?;
+        if byte == 0 {
+            return Ok(None);
+        }
+        *last = match byte >> 4 {
+            0 => self.signed()?,
+            step => last.wrapping_add(i64::from(step)),
+        };
+        Ok(Some((*last, byte & 0xf)))
+    }
+
+    fn skip(&mut self, kind: u8, depth: u32) -> io::Result<()> {
+        if depth > DEEPEST {
+            return Err(wrong("structures too deep"));
+        }
+        match kind {
+            // In a structure, a boolean is its type.
+            1 | 2 => Ok(()),
+            3 => self.byte().map(drop),
+            4..=6 => self.varint().map(drop),
+            7 => self.pass(8),
+            8 => self.varint().and_then(|length| self.pass(length)),
+            9 | 10 => {
+                let head = self.byte()?;
+                let (count, kind) = (u64::from(head >> 4), head & 0xf);
+                let count = if count == 15 { self.varint()? } else { count };
+                for _ in 0..count {
+                    match kind {
+                        1 | 2 => self.byte().map(drop)?,
+                        kind => self.skip(kind, depth + 1)?,
+                    }
+                }
+                Ok(())
+            }
+            12 => {
+                let mut last = 0;
+                while let Some((_, kind)) = self.field(&mut last)? {
+                    self.skip(kind, depth + 1)?;
+                }
+                Ok(())
+            }
+            other => Err(wrong(&format!("a field of type {other}"))),
+        }
+    }
+
+    /// A number that may not be negative.
+    fn size(&mut self) -> io::Result<u64> {
+        u64::try_from(self.signed()?).map_err(|_| wrong("a negative size"))
+    }
+
+    /// A zigzag number.
+    fn signed(&mut self) -> io::Result<i64> {
+        let word = self.varint()?;
+        Ok((word >> 1) as i64 ^ -((word & 1) as i64))
+    }
+
+    fn varint(&mut self) -> io::Result<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(wrong("a number of too many bytes"))
+    }
+
+    fn byte(&mut self) -> io::Result<u8> {
+        let mut byte = [0];
+        self.reader.read_exact(&mut byte)?;
+        self.advance(1)?;
+        Ok(byte[0])
+    }
+
+    fn pass(&mut self, count: u64) -> io::Result<()> {
+        self.advance(count)?;
+        match io::copy(&mut self.reader.by_ref().take(count), &mut io::sink())? {
+            passed if passed == count => Ok(()),
+            _ => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    fn advance(&mut self, count: u64) -> io::Result<()> {
+        self.read = self.read.saturating_add(count);
+        match self.read > LONGEST_HEADER {
+            true => Err(wrong("longer than any")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn wrong(message: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page with these sizes and values, and 3 bytes of data.
+    fn page(unpacked: i64, packed: i64, values: i64) -> Vec<u8> {
+        let number = |value: i64| {
+            let mut word = (value << 1 ^ value >> 63) as u64;
+            let mut bytes = Vec::new();
+            while word >= 0x80 {
+                bytes.push(word as u8 | 0x80);
+                word >>= 7;
+            }
+            bytes.push(word as u8);
+            bytes
+        };
+        // type 0; sizes; a data page with statistics of one text; a list of booleans that nobody knows.
+        [
+            vec![0x15, 0],
+            [vec![0x15], number(unpacked), vec![0x15], number(packed)].concat(),
+            [vec![0x2c, 0x15], number(values), vec![0x4c, 0x18, 2, b'h', b'i', 0, 0]].concat(),
+            vec![0x49, 0x21, 1, 2, 0],
+            vec![1, 2, 3],
+        ]
+        .concat()
+    }
+
+    fn checked(file: &[u8], budget: u64) -> Result<(), String> {
+        let open = |at: u64| Ok(&file[at as usize..]);
+        check(0, file.len() as u64, &mut Budget::of(budget), open)
+    }
+
+    #[test]
+    fn pages_are_walked_to_the_end() {
+        let two = [page(10, 3, 4), page(20, 3, 4)].concat();
+        assert_eq!(checked(&two, 30 + 8 * VALUE), Ok(()));
+        assert!(checked(&two, 29 + 8 * VALUE).unwrap_err().contains("unpack to more"));
+        let mut header = Compact { reader: &two[..], read: 0 };
+        assert_eq!(header.page().unwrap(), Page { unpacked: 10, packed: 3, values: 4 });
+    }
+
+    #[test]
+    fn claims_are_refused() {
+        let refused = |file: &[u8]| checked(file, u64::MAX).unwrap_err();
+        let bomb = page(i64::from(i32::MAX), 3, 1);
+        assert!(
+            refused(&bomb).contains("unpacks from 3 to 2147483647 bytes"),
+            "{}",
+            refused(&bomb)
+        );
+        assert!(refused(&page(-1, 3, 1)).contains("a negative size"));
+        assert!(checked(&page(9, 3, i64::from(i32::MAX)), 1 << 30).is_err());
+        for end in 1..page(9, 3, 1).len() - 3 {
+            assert!(checked(&page(9, 3, 1)[..end], u64::MAX).is_err(), "cut at {end}");
+        }
+        // A list of structures without end, in ever new structures.
+        assert!(refused(&[0x1c; 100]).contains("too deep"));
+    }
+}

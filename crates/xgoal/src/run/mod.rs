@@ -1,0 +1,306 @@
+//! A run folder: everything one training leaves behind.
+//!
+//! | file | what |
+//! |---|---|
+//! | `config.toml` | the resolved settings, re-usable as a configuration |
+//! | `metrics.jsonl` | one line per epoch |
+//! | `state.safetensors` | while training is not over: what going on needs |
+//! | `state.previous.safetensors` | the state before that, should the newest be damaged |
+//! | `.lock` | while training is not over: held by the process that writes into the folder |
+//! | `embeddings.npy`, `ids.txt` | the mean of the layers' embeddings, and its rows' ids; or another [`Format`] |
+//! | `model.safetensors` | the weights, with the settings in the metadata |
+//! | `tensorboard` | a folder of event files, where they were asked for |
+//! | `warmup.safetensors` | the same as the warm-up left it, where there was one |
+//!
+//! Every file but the metrics is whole at any instant. A run begins with a state of its settings and its
+//! graph, which is written before anything that makes the folder a run, and ends when its states are taken away
+//! after embeddings and model are written: a process killed in between leaves a folder that is free or goes on.
+
+mod cadence;
+mod checkpoint;
+mod lock;
+mod metrics;
+mod resume;
+
+pub use cadence::Cadence;
+pub use resume::Unfinished;
+
+use self::cadence::Since;
+use self::checkpoint::Checkpoints;
+use self::lock::Lock;
+use self::metrics::Metrics;
+use crate::engine::{Engine, EngineState};
+use crate::error::{Error, Result};
+use crate::graph::{Fingerprint, MultiplexGraph};
+use crate::io::embeddings::{self, Format};
+use crate::io::state::State;
+use crate::io::tensorboard::EventFile;
+use crate::io::{atomic, model};
+use crate::matrix::Dense;
+use crate::model::Model;
+use crate::settings::Config;
+use crate::train::{EpochRecord, Progress, Trainer};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// An open run folder.
+#[derive(Debug)]
+pub struct Run {
+    folder: PathBuf,
+    lock: Lock,
+    metrics: Metrics,
+    checkpoints: Checkpoints,
+    graph: Fingerprint,
+    format: Format,
+    events: Option<EventFile>,
+    cadence: Cadence,
+    /// When the last state was saved, and the epochs it knows of.
+    saved: (Instant, u64),
+    /// What saving a state takes, once known.
+    cost: Option<Duration>,
+    saves: Saves,
+    remarks: Vec<String>,
+}
+
+/// What saving states came to.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Saves {
+    /// States saved.
+    pub count: u32,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+/// Where a run keeps its model.
+pub fn model_path(folder: &Path) -> PathBuf {
+    folder.join("model.safetensors")
+}
+
+/// The model's file, given that file itself or the run it belongs to.
+pub fn model_file(model: &Path) -> PathBuf {
+    if model.is_dir() { model_path(model) } else { model.to_path_buf() }
+}
+
+/// Where a run keeps the model that its warm-up led to.
+pub fn warmup_path(folder: &Path) -> PathBuf {
+    folder.join("warmup.safetensors")
+}
+
+/// Where a run keeps its embeddings, whatever their format; where there are none, where they would be.
+pub fn embeddings_path(folder: &Path) -> PathBuf {
+    let there = Format::ALL.iter().map(|f| embeddings_file(folder, *f)).find(|path| path.exists());
+    there.unwrap_or_else(|| embeddings_file(folder, Format::Npy))
+}
+
+/// The embeddings' file, given that file itself or the run it belongs to.
+pub fn embeddings_of(embeddings: &Path) -> PathBuf {
+    if embeddings.is_dir() { embeddings_path(embeddings) } else { embeddings.to_path_buf() }
+}
+
+fn embeddings_file(folder: &Path, format: Format) -> PathBuf {
+    folder.join(format!("embeddings.{}", format.extension()))
+}
+
+/// Every file that embeddings may be written into.
+fn embeddings_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    Format::ALL.iter().flat_map(|f| embeddings::files(&embeddings_file(folder, *f), *f))
+}
+
+/// Where a run keeps its resolved settings.
+pub fn config_path(folder: &Path) -> PathBuf {
+    folder.join("config.toml")
+}
+
+/// Where a run keeps its metrics.
+pub fn metrics_path(folder: &Path) -> PathBuf {
+    folder.join("metrics.jsonl")
+}
+
+/// Files that are written whole, besides the states.
+fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let models = [config_path(folder), model_path(folder), warmup_path(folder)];
+    models.into_iter().chain(embeddings_files(folder))
+}
+
+fn write_config(folder: &Path, config: &Config) -> Result<()> {
+    atomic::write(&config_path(folder), |w| w.write_all(config.to_toml().as_bytes()))
+}
+
+impl Run {
+    /// Makes the folder, takes it and begins a run in it. A folder that already holds a run is refused.
+    pub fn create(folder: &Path, config: &Config, graph: &MultiplexGraph) -> Result<Self> {
+        if folder.exists() && !folder.is_dir() {
+            return Err(Error::Data(format!(
+                "{}: a file; expected a folder, or a name that is free for one",
+                folder.display()
+            )));
+        }
+        check_free(folder)?;
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        if let Some(parent) = folder.parent().filter(|p| !p.as_os_str().is_empty()) {
+            atomic::sync_folder(parent)?;
+        }
+        let lock = Lock::take(folder)?;
+        // Another process may have been faster until now.
+        check_free(folder)?;
+        let metrics = Metrics::create(metrics_path(folder))?;
+        let run = Self::new(folder.to_path_buf(), lock, metrics, graph.fingerprint(), 0);
+        run.checkpoints.clear()?;
+        run.write_state(config, &Progress::new(config.settings()), None)?;
+        write_config(folder, config)?;
+        Ok(run)
+    }
+
+    fn new(folder: PathBuf, lock: Lock, metrics: Metrics, graph: Fingerprint, epochs: u64) -> Self {
+        let mut remarks = Vec::new();
+        if !lock.is_held() {
+            remarks.push(format!(
+                "{}: this file system has no locks; see to it that no other process uses the folder",
+                folder.display()
+            ));
+        }
+        Self {
+            checkpoints: Checkpoints::of(&folder),
+            format: Format::of(&embeddings_path(&folder)).unwrap_or(Format::Npy),
+            events: None,
+            folder,
+            lock,
+            metrics,
+            graph,
+            cadence: Cadence::default(),
+            saved: (Instant::now(), epochs),
+            cost: None,
+            saves: Saves::default(),
+            remarks,
+        }
+    }
+
+    fn with_remarks(mut self, remarks: Vec<String>) -> Self {
+        self.remarks.extend(remarks);
+        self
+    }
+
+    /// Writes the embeddings in this format: else `.npy`, or as before in a run that goes on.
+    #[must_use]
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Writes every epoch from the given one on for TensorBoard too, into the folder `tensorboard`.
+    pub fn with_tensorboard(mut self, layers: &[String], epoch: u64) -> Result<Self> {
+        self.events = Some(EventFile::create(&self.folder.join("tensorboard"), layers, epoch)?);
+        Ok(self)
+    }
+
+    /// Whether a folder holds a run that went to its end.
+    pub fn is_finished(folder: &Path) -> bool {
+        model_path(folder).exists() && !Checkpoints::of(folder).exist()
+    }
+
+    /// Whether a folder holds a run that can go on.
+    pub fn is_resumable(folder: &Path) -> bool {
+        Checkpoints::of(folder).exist()
+    }
+
+    /// Saves states by another rule.
+    #[must_use]
+    pub fn with_cadence(mut self, cadence: Cadence) -> Self {
+        self.cadence = cadence;
+        self
+    }
+
+    /// What the user should know about how the folder was found.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// What saving states came to so far.
+    pub fn saves(&self) -> Saves {
+        self.saves
+    }
+
+    /// Epochs that the last state knows of.
+    pub fn saved_epochs(&self) -> u64 {
+        self.saved.1
+    }
+
+    /// Takes down an epoch of the trainer, and saves where it stands when that is due.
+    pub fn epoch<E: Engine>(&mut self, record: &EpochRecord, trainer: &Trainer<E>) -> Result<()> {
+        self.metrics.append(record)?;
+        if let Some(events) = &mut self.events {
+            events.record(record)?;
+        }
+        let since = Since {
+            epochs: (trainer.progress().epochs() - self.saved.1) as u32,
+            time: self.saved.0.elapsed(),
+            cost: self.cost.unwrap_or_else(|| cadence::first_cost(trainer.state_bytes())),
+        };
+        if self.cadence.is_due(since) { self.save(trainer) } else { Ok(()) }
+    }
+
+    /// Saves where training stands.
+    pub fn save<E: Engine>(&mut self, trainer: &Trainer<E>) -> Result<()> {
+        let started = Instant::now();
+        // The state must not know of epochs whose lines a power failure could still take.
+        self.metrics.sync()?;
+        self.write_state(trainer.config(), trainer.progress(), Some(&trainer.state()?))?;
+        let cost = started.elapsed();
+        self.cost = Some(cost);
+        self.saved = (Instant::now(), trainer.progress().epochs());
+        self.saves.count += 1;
+        self.saves.seconds += cost.as_secs_f64();
+        Ok(())
+    }
+
+    fn write_state(
+        &self,
+        config: &Config,
+        progress: &Progress,
+        engine: Option<&EngineState>,
+    ) -> Result<()> {
+        self.checkpoints.write(&State { config, progress, engine, graph: &self.graph })
+    }
+
+    /// Keeps the model that the joint stage starts from.
+    pub fn keep_warmup(&self, model: &Model) -> Result<()> {
+        model::write(&warmup_path(&self.folder), model)
+    }
+
+    /// Writes what was learnt. The states go once training is over.
+    pub fn finish(
+        &mut self,
+        model: &Model,
+        mean: &Dense,
+        graph: &MultiplexGraph,
+        interrupted: bool,
+    ) -> Result<()> {
+        let file = embeddings_file(&self.folder, self.format);
+        let written = embeddings::write(&file, self.format, mean, graph)?;
+        // A run that went on in another format keeps one file of embeddings.
+        for other in embeddings_files(&self.folder) {
+            if !written.contains(&other) && other.exists() {
+                std::fs::remove_file(&other).map_err(|e| Error::io(&other, e))?;
+            }
+        }
+        model::write(&model_path(&self.folder), model)?;
+        if !interrupted {
+            self.metrics.sync()?;
+            self.checkpoints.remove()?;
+            self.lock.remove()?;
+            atomic::sync_folder(&self.folder)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_free(folder: &Path) -> Result<()> {
+    if !config_path(folder).exists() && !Checkpoints::of(folder).exist() {
+        return Ok(());
+    }
+    Err(Error::Data(format!(
+        "{}: there is already a run here; choose another folder, or go on with --resume",
+        folder.display()
+    )))
+}
