@@ -12,7 +12,8 @@ fn passes(target: &str, input: &[u8]) {
 #[test]
 fn kept_inputs() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/findings");
-    for entry in std::fs::read_dir(folder).expect("the folder of findings") {
+    // Git keeps no empty folder: without files there is none.
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|n| n.to_str()).expect("a name");
         let (target, _) = name.split_once('-').expect("TARGET-what");
