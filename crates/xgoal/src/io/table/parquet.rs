@@ -3,6 +3,10 @@
 #[cfg(feature = "parquet")]
 mod columns;
 #[cfg(feature = "parquet")]
+mod compact;
+#[cfg(feature = "parquet")]
+mod footer;
+#[cfg(feature = "parquet")]
 mod pages;
 #[cfg(feature = "parquet")]
 mod reader;

@@ -8,8 +8,9 @@
 //!     header { 1: type, 2: unpacked size, 3: packed size, 5, 7 or 8: { 1: values, ... }, ... } | packed bytes | header ...
 //! ```
 
+use super::compact::Compact;
 use crate::io::build::Budget;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
 /// Bytes any page may unpack to: twice what writers fill a page with.
 const FREE: u64 = 2 << 20;
@@ -19,8 +20,6 @@ const PER_BYTE: u64 = 1 << 11;
 const VALUE: u64 = 16;
 /// More bytes than a page's header has, with its statistics.
 const LONGEST_HEADER: u64 = 1 << 24;
-/// Structures within structures; headers have two.
-const DEEPEST: u32 = 8;
 
 /// Checks all pages from `start` on, of `length` bytes together; `open` reads from a place of the file.
 pub(super) fn check<R: Read>(
@@ -32,8 +31,9 @@ pub(super) fn check<R: Read>(
     let mut at = start;
     let end = start.saturating_add(length);
     while at < end {
-        let mut header = Compact { reader: open(at).map_err(|e| e.to_string())?, read: 0 };
-        let page = header.page().map_err(|e| format!("a page's header at byte {at}: {e}"))?;
+        let mut header = Compact::new(open(at).map_err(|e| e.to_string())?, LONGEST_HEADER);
+        let page =
+            Page::read(&mut header).map_err(|e| format!("a page's header at byte {at}: {e}"))?;
         if page.unpacked > FREE.saturating_add(page.packed.saturating_mul(PER_BYTE)) {
             let Page { unpacked, packed, .. } = page;
             return Err(format!(
@@ -43,7 +43,7 @@ pub(super) fn check<R: Read>(
         let taken = page.unpacked.saturating_add(page.values.saturating_mul(VALUE));
         let too_large = "its pages unpack to more than a file of this size may";
         budget.take(taken).map_err(|_| too_large)?;
-        at = at.saturating_add(header.read).saturating_add(page.packed);
+        at = at.saturating_add(header.read()).saturating_add(page.packed);
     }
     Ok(())
 }
@@ -56,135 +56,32 @@ struct Page {
     values: u64,
 }
 
-/// Thrift's compact protocol, as far as it is needed to find numbers and pass over the rest.
-struct Compact<R> {
-    reader: R,
-    read: u64,
-}
-
-impl<R: Read> Compact<R> {
-    fn page(&mut self) -> io::Result<Page> {
-        let mut page = Page::default();
+impl Page {
+    fn read(header: &mut Compact<impl Read>) -> io::Result<Self> {
+        let mut page = Self::default();
         let mut last = 0;
-        while let Some((field, kind)) = self.field(&mut last)? {
+        while let Some((field, kind)) = header.field(&mut last)? {
             match (field, kind) {
-                (2, 5) => page.unpacked = self.size()?,
-                (3, 5) => page.packed = self.size()?,
-                (5 | 8, 12) => page.values = self.first_number()?,
-                _ => self.skip(kind, 0)?,
+                (2, 5) => page.unpacked = header.size()?,
+                (3, 5) => page.packed = header.size()?,
+                (5 | 8, 12) => page.values = first_number(header)?,
+                _ => header.skip(kind, 0)?,
             }
         }
         Ok(page)
     }
-
-    /// The first number of a structure.
-    fn first_number(&mut self) -> io::Result<u64> {
-        let (mut number, mut last) = (0, 0);
-        while let Some((field, kind)) = self.field(&mut last)? {
-            match (field, kind) {
-                (1, 5) => number = self.size()?,
-                _ => self.skip(kind, 1)?,
-            }
-        }
-        Ok(number)
-    }
-
-    /// Number and type of the next field; none at the end of a structure.
-    fn field(&mut self, last: &mut i64) -> io::Result<Option<(i64, u8)>> {
-        let byte = self.byte()?;
-        if byte == 0 {
-            return Ok(None);
-        }
-        *last = match byte >> 4 {
-            0 => self.signed()?,
-            step => last.wrapping_add(i64::from(step)),
-        };
-        Ok(Some((*last, byte & 0xf)))
-    }
-
-    fn skip(&mut self, kind: u8, depth: u32) -> io::Result<()> {
-        if depth > DEEPEST {
-            return Err(wrong("structures too deep"));
-        }
-        match kind {
-            // In a structure, a boolean is its type.
-            1 | 2 => Ok(()),
-            3 => self.byte().map(drop),
-            4..=6 => self.varint().map(drop),
-            7 => self.pass(8),
-            8 => self.varint().and_then(|length| self.pass(length)),
-            9 | 10 => {
-                let head = self.byte()?;
-                let (count, kind) = (u64::from(head >> 4), head & 0xf);
-                let count = if count == 15 { self.varint()? } else { count };
-                for _ in 0..count {
-                    match kind {
-                        1 | 2 => self.byte().map(drop)?,
-                        kind => self.skip(kind, depth + 1)?,
-                    }
-                }
-                Ok(())
-            }
-            12 => {
-                let mut last = 0;
-                while let Some((_, kind)) = self.field(&mut last)? {
-                    self.skip(kind, depth + 1)?;
-                }
-                Ok(())
-            }
-            other => Err(wrong(&format!("a field of type {other}"))),
-        }
-    }
-
-    /// A number that may not be negative.
-    fn size(&mut self) -> io::Result<u64> {
-        u64::try_from(self.signed()?).map_err(|_| wrong("a negative size"))
-    }
-
-    /// A zigzag number.
-    fn signed(&mut self) -> io::Result<i64> {
-        let word = self.varint()?;
-        Ok((word >> 1) as i64 ^ -((word & 1) as i64))
-    }
-
-    fn varint(&mut self) -> io::Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Ok(number);
-            }
-        }
-        Err(wrong("a number of too many bytes"))
-    }
-
-    fn byte(&mut self) -> io::Result<u8> {
-        let mut byte = [0];
-        self.reader.read_exact(&mut byte)?;
-        self.advance(1)?;
-        Ok(byte[0])
-    }
-
-    fn pass(&mut self, count: u64) -> io::Result<()> {
-        self.advance(count)?;
-        match io::copy(&mut self.reader.by_ref().take(count), &mut io::sink())? {
-            passed if passed == count => Ok(()),
-            _ => Err(ErrorKind::UnexpectedEof.into()),
-        }
-    }
-
-    fn advance(&mut self, count: u64) -> io::Result<()> {
-        self.read = self.read.saturating_add(count);
-        match self.read > LONGEST_HEADER {
-            true => Err(wrong("longer than any")),
-            false => Ok(()),
-        }
-    }
 }
 
-fn wrong(message: &str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, message)
+/// The first number of a structure.
+fn first_number(header: &mut Compact<impl Read>) -> io::Result<u64> {
+    let (mut number, mut last) = (0, 0);
+    while let Some((field, kind)) = header.field(&mut last)? {
+        match (field, kind) {
+            (1, 5) => number = header.size()?,
+            _ => header.skip(kind, 1)?,
+        }
+    }
+    Ok(number)
 }
 
 #[cfg(test)]
@@ -224,8 +121,9 @@ mod tests {
         let two = [page(10, 3, 4), page(20, 3, 4)].concat();
         assert_eq!(checked(&two, 30 + 8 * VALUE), Ok(()));
         assert!(checked(&two, 29 + 8 * VALUE).unwrap_err().contains("unpack to more"));
-        let mut header = Compact { reader: &two[..], read: 0 };
-        assert_eq!(header.page().unwrap(), Page { unpacked: 10, packed: 3, values: 4 });
+        let mut header = Compact::new(&two[..], LONGEST_HEADER);
+        let page = Page::read(&mut header).unwrap();
+        assert_eq!(page, Page { unpacked: 10, packed: 3, values: 4 });
     }
 
     #[test]

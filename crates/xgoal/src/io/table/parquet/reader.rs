@@ -1,7 +1,7 @@
 //! The file: its schema, its row groups, and batches out of them.
 
 use super::columns::{Kind, Values};
-use super::pages;
+use super::{footer, pages};
 use crate::error::{Error, ParseError, Result};
 use crate::io::build::Budget;
 use crate::io::table::batch::{Batch, Places};
@@ -37,6 +37,7 @@ impl ParquetTable {
         let damaged = |e: String| {
             ParseError::new(format!("not Parquet, or damaged: {}", reason(&e))).in_file(path)
         };
+        footer::check(length, |at| Ok(shared.at(at))).map_err(|e| damaged(e.to_string()))?;
         let opened = shared.clone();
         let file = guarded(|| SerializedFileReader::new(opened).map_err(|e| e.to_string()))
             .map_err(damaged)?;
@@ -139,7 +140,7 @@ impl Groups<'_> {
             for (leaf, _) in &self.leaves {
                 let column = group.metadata().column(*leaf);
                 let (start, size) = column.byte_range();
-                let open = |at| Ok(BufReader::new(At { shared: table.shared.clone(), at }));
+                let open = |at| Ok(table.shared.at(at));
                 pages::check(start, size, &mut self.budget, open).map_err(|e| {
                     table.wrong(format!("column `{}`: {e}", column.column_path().string()))
                 })?;
@@ -207,6 +208,13 @@ struct Shared {
     length: u64,
 }
 
+impl Shared {
+    /// Reads from a place on.
+    fn at(&self, at: u64) -> BufReader<At> {
+        BufReader::new(At { shared: self.clone(), at })
+    }
+}
+
 /// A place in the file.
 struct At {
     shared: Shared,
@@ -233,7 +241,7 @@ impl ChunkReader for Shared {
     type T = BufReader<At>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        Ok(BufReader::new(At { shared: self.clone(), at: start }))
+        Ok(self.at(start))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
