@@ -37,7 +37,7 @@ pub fn write_keeping(
     }
 }
 
-/// The same as [`write`] for formats that go back to fill in sizes; what is written is not buffered here.
+/// The same as [`write()`] for formats that go back to fill in sizes; what is written is not buffered here.
 pub fn write_seekable(
     path: &Path,
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
