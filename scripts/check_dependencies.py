@@ -13,7 +13,7 @@ import sys
 
 ACCEPTED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0",
-    "ISC", "MIT", "Unicode-3.0", "Unlicense", "Zlib",
+    "ISC", "MIT", "NCSA", "Unicode-3.0", "Unlicense", "Zlib",
 }
 # Two versions are accepted where they are named here with a reason.
 DOUBLE = {

@@ -103,13 +103,15 @@ def settle(page):
 
 
 def open_page(page, file, seconds=None):
-    page.requests(), page.messages()
-    page.open(file)
-    ready = float(page.wait(READY, "the page to be ready", 60))
-    settle(page)
-    if seconds:
-        assert ready < 1000 * seconds, f"ready after {ready:.0f} ms"
-    return ready
+    # Where the time matters, a busy machine gets three tries.
+    for left in [2, 1, 0]:
+        page.requests(), page.messages()
+        page.open(file)
+        ready = float(page.wait(READY, "the page to be ready", 60))
+        settle(page)
+        if not seconds or ready < 1000 * seconds:
+            return ready
+        assert left, f"ready after {ready:.0f} ms"
 
 
 def quiet(page, file):

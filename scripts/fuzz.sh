@@ -5,7 +5,7 @@
 #     scripts/fuzz.sh --build FOLDER            builds only: FOLDER then has the program, the seeds and this script, and
 #                                               `FOLDER/fuzz.sh all 1800` runs on another machine, without Rust
 #
-# Needs cargo, g++ and the static libraries of libc and libstdc++ (Debian: g++, libc6-dev); to run, nothing but bash.
+# Needs cargo and g++; what it builds runs where there is bash and a C library as new as here.
 # JOBS=N fuzzes N targets at a time (1). Corpora grow in FUZZ_CORPUS (target/fuzz/corpus) and are used again;
 # findings go to FUZZ_FINDINGS (target/fuzz/findings), each a file that `XGOAL_FUZZ_TARGET=TARGET fuzz FILE` repeats.
 set -euo pipefail
@@ -16,9 +16,12 @@ build() { # FOLDER
   host=$(rustc -vV | sed -n 's/^host: //p')
   flags="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
   flags+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
-  flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares -Ctarget-feature=+crt-static"
+  flags+=" -Cllvm-args=-sanitizer-coverage-trace-compares"
+  # Of the C++ library a copy in the program, so that the machine it runs on needs none. The C library cannot be: libFuzzer
+  # looks behind its functions.
+  flags+=" -Lnative=$(dirname "$(g++ -print-file-name=libstdc++.a)")"
   # With a target named, build scripts and procedural macros are built without these flags.
-  (cd "$root" && RUSTFLAGS="$flags" CARGO_TARGET_DIR="$target_dir" cargo build --locked --quiet \
+  (cd "$root" && RUSTFLAGS="$flags" CXXSTDLIB=static=stdc++ CARGO_TARGET_DIR="$target_dir" cargo build --locked --quiet \
     --profile fuzz --package xgoal-fuzz --features libfuzzer --bin fuzz --target "$host")
   mkdir -p "$1"
   cp "$target_dir/$host/fuzz/fuzz" "$1/fuzz"

@@ -2,7 +2,7 @@
 //! those that are shorter to say than to keep.
 
 use std::path::PathBuf;
-use xgoal_fuzz::{Target, parts, try_input};
+use xgoal_fuzz::{Target, parts, seeds, try_input};
 
 #[track_caller]
 fn passes(target: &str, input: &[u8]) {
@@ -12,7 +12,8 @@ fn passes(target: &str, input: &[u8]) {
 #[test]
 fn kept_inputs() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/findings");
-    for entry in std::fs::read_dir(folder).expect("the folder of findings") {
+    // Git keeps no empty folder: without files there is none.
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|n| n.to_str()).expect("a name");
         let (target, _) = name.split_once('-').expect("TARGET-what");
@@ -44,4 +45,30 @@ fn a_checkpoint_of_no_values() {
         X\x01\0\0\x000X\x03\0\0\0cpuK\0tQK\0\x8a\x06\0\0\0\0\0\x01K\0\x86K\0K\0\x86\x89}tR";
     let program = [b"m/data.pkl\n\x80\x02}(", &tensor[..], b"u."].concat();
     passes("torch", &parts::join(&[&program[..], b"m/data/0\n"]));
+}
+
+/// The seed of a run, with a text in its state's header replaced; the target mends the checksum.
+fn run_with(from: &str, to: &str) -> Vec<u8> {
+    let (_, seed) = seeds::of("run").remove(0);
+    let parts = parts::split(&seed);
+    let state = parts::join(&parts[2..]);
+    let (length, rest) = state.split_first_chunk::<8>().expect("a length");
+    let (header, data) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let header = std::str::from_utf8(header).expect("JSON");
+    assert!(header.contains(from), "{header}");
+    let header = header.replace(from, to);
+    let state = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat();
+    parts::join(&[parts[0], parts[1], &state])
+}
+
+/// Weights of the right number in the wrong shape were taken over, and the next epoch multiplied them.
+#[test]
+fn a_state_of_transposed_weights() {
+    passes("run", &run_with("\"shape\":[8,3]", "\"shape\":[3,8]"));
+}
+
+/// Counts of updates and epochs at their ends overflowed with the next epoch.
+#[test]
+fn a_state_of_too_many_updates() {
+    passes("run", &run_with("\"updates\":\"1\"", &format!("\"updates\":\"{}\"", u64::MAX)));
 }

@@ -46,6 +46,12 @@ impl<T: Real> LayerWeights<T> {
         }
     }
 
+    /// Rows and columns of the weights, of the self-weights where there are some, and the length of the bias.
+    pub(crate) fn shape(&self) -> ((usize, usize), Option<(usize, usize)>, usize) {
+        let of = |m: &Dense<T>| (m.rows(), m.cols());
+        (of(&self.weight), self.self_weight.as_ref().map(of), self.bias.len())
+    }
+
     /// The tensors one after another: weight, self-weight where there is one, bias.
     pub fn tensors(&self) -> impl Iterator<Item = &[T]> {
         [Some(self.weight.values()), self.self_weight.as_ref().map(Dense::values), Some(&self.bias)]

@@ -2,6 +2,7 @@
 
 use super::{Seed, seed, tables, written};
 use crate::parts;
+use crate::targets::RUN;
 use parquet::basic::Compression;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
@@ -15,7 +16,7 @@ use xgoal::settings::{Config, Preset, Settings};
 use xgoal::train::Trainer;
 
 /// A graph of a few nodes.
-pub(super) fn planted() -> MultiplexGraph {
+pub(crate) fn planted() -> MultiplexGraph {
     let planted = Planted {
         nodes: 20,
         communities: 4,
@@ -87,12 +88,13 @@ pub(super) fn run() -> Vec<Seed> {
     let engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("an engine");
     let mut run = Run::create(folder.path(), &config, &graph).expect("a run");
     let mut trainer = Trainer::new(engine, config);
-    while let Some(epoch) = trainer.step().expect("an epoch") {
+    // In the middle of the joint stage, so that there are clusters and something is left to do.
+    for _ in 0..3 {
+        let epoch = trainer.step().expect("an epoch").expect("more epochs");
         run.epoch(&epoch, &trainer).expect("a line of metrics");
     }
     run.save(&trainer).expect("a state");
-    let files = ["config.toml", "metrics.jsonl", "state.safetensors"];
-    vec![seed("run", parts::join(&files.map(|name| written(&folder.path().join(name)))))]
+    vec![seed("run", parts::join(&RUN.map(|name| written(&folder.path().join(name)))))]
 }
 
 pub(super) fn settings() -> Vec<Seed> {

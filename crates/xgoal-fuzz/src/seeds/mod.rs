@@ -4,6 +4,8 @@ mod arrays;
 mod graphs;
 mod tables;
 
+pub(crate) use graphs::planted;
+
 use std::path::Path;
 
 /// A seed and its name.

@@ -114,6 +114,21 @@ fn separate_blobs_are_found_in_both_precisions() {
 }
 
 #[test]
+fn starts_compared_on_a_sample_end_where_all_points_lead() {
+    let points = blobs::<f32>(2 * SAMPLE, 4, 6);
+    let view = View::from(&points);
+    let found = KMeans::new(6).fit(view, stream()).unwrap();
+    assert!((plain_inertia(&points, &found) / found.inertia - 1.0).abs() < 1e-4);
+    // One point of each blob leads all points to the blobs; the sample must not lead elsewhere.
+    let truth = points.select_rows(&[0, 1, 2, 3, 4, 5]);
+    let alone = KMeans { restarts: 0, ..KMeans::new(6) };
+    let best = alone.fit_from(view, View::from(&truth), stream()).unwrap();
+    assert!(found.inertia <= 1.001 * best.inertia, "{} and {}", found.inertia, best.inertia);
+    let again = in_pool(3, || KMeans::new(6).fit(view, stream()).unwrap());
+    assert_eq!(again, found);
+}
+
+#[test]
 fn points_far_from_the_origin_keep_their_distances() {
     let mut points = blobs::<f32>(600, 8, 6);
     points.values_mut().iter_mut().for_each(|v| *v += 1000.0);

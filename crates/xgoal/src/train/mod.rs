@@ -114,6 +114,7 @@ impl Progress {
             && (current..=current + 1).contains(&self.stages.len())
             && begun.eq(names.iter().copied().take(self.stages.len()))
             && self.stages.get(current).map_or(0, |s| s.epochs) == self.epoch
+            && self.epoch as usize <= settings.max_epochs
             && self.since_best <= self.epoch
             && self.recent.len() <= (settings.patience / 5).max(1)
     }

@@ -50,7 +50,8 @@ impl<T: Kernels> Adam<T> {
         gradients: &[LayerWeights<T>],
         weights: &mut [LayerWeights<T>],
     ) {
-        self.updates += 1;
+        // A saved state may say any number.
+        self.updates = self.updates.saturating_add(1);
         let t = self.updates.min(i32::MAX as u64) as i32;
         let step = learning_rate / (1.0 - BETA1.powi(t));
         let unbias = T::from_f64((1.0 - BETA2.powi(t)).sqrt().recip());

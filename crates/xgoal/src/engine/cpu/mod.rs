@@ -317,15 +317,13 @@ impl<T: Kernels> Engine for CpuEngine<T> {
     }
 
     fn restore(&mut self, state: EngineState) -> Result<()> {
-        let shapes = |w: &[LayerWeights<T>]| {
-            w.iter()
-                .flat_map(|l| l.tensors().map(<[T]>::len).collect::<Vec<_>>())
-                .collect::<Vec<_>>()
-        };
-        let expected = shapes(&self.weights);
+        let expected: Vec<_> = self.weights.iter().map(LayerWeights::shape).collect();
         let parts =
             [&state.weights, &state.remembered, &state.first_moments, &state.second_moments];
-        if parts.iter().any(|part| shapes(&cast_weights(part)) != expected) {
+        if parts
+            .iter()
+            .any(|part| !part.iter().map(LayerWeights::shape).eq(expected.iter().copied()))
+        {
             return Err(Error::Data("the saved state belongs to a model of another shape".into()));
         }
         let (nodes, dim) = (self.graph.nodes, self.config.settings().dim);
