@@ -1,7 +1,8 @@
-//! The schema in a file's footer, looked at before the crate builds a tree of it.
+//! A file's footer, looked at before the crate builds a tree of it.
 //!
 //! The footer is a Thrift structure whose second field lists the schema's elements, a group before what is in it. The
-//! crate takes memory for as many parts as a group claims and goes into groups by recursion, so both are checked here.
+//! crate takes memory for as many parts as a group claims and goes into groups by recursion, so both are checked here;
+//! of the other fields, that they are there to their end.
 //!
 //! ```text
 //!     ... | { 1: version, 2: [{ 4: name, 5: number of parts, ... }, ...], ... } | its length | PAR1
@@ -25,7 +26,7 @@ pub(super) fn check<R: Read>(length: u64, open: impl Fn(u64) -> io::Result<R>) -
     let mut last = 0;
     while let Some((field, kind)) = footer.field(&mut last)? {
         match (field, kind) {
-            (2, 9) => return schema(&mut footer),
+            (2, 9) => schema(&mut footer)?,
             _ => footer.skip(kind, 0)?,
         }
     }
@@ -94,6 +95,19 @@ mod tests {
         assert!(message.contains("a group of 60 parts, of which 2 can be there"), "{message}");
         let deep: Vec<u8> = (0..100).map(|i| u8::from(i < 99)).collect();
         assert!(checked(&deep).unwrap_err().contains("more than 64 groups"));
+    }
+
+    #[test]
+    fn claims_without_bytes_are_refused() {
+        let judge = |footer: &[u8]| {
+            let file = [b"PAR1", footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat();
+            check(file.len() as u64, |at| Ok(&file[at as usize..])).map_err(|e| e.to_string())
+        };
+        // Field 9: a list of 2^31 - 1 booleans, and one of as many numbers.
+        let list = |kind: u8| [0x99, 0xf0 | kind, 0xff, 0xff, 0xff, 0xff, 7, 2, 2, 2, 0];
+        assert!(judge(&list(1)).unwrap_err().contains("a list of booleans"));
+        assert!(judge(&list(5)).is_err());
+        assert_eq!(judge(&[0x99, 0x25, 2, 2, 0]), Ok(()));
     }
 
     #[test]

@@ -100,12 +100,12 @@ mod tests {
             bytes.push(word as u8);
             bytes
         };
-        // type 0; sizes; a data page with statistics of one text; a list of booleans that nobody knows.
+        // type 0; sizes; a data page with statistics of one text; a list of bytes that nobody knows.
         [
             vec![0x15, 0],
             [vec![0x15], number(unpacked), vec![0x15], number(packed)].concat(),
             [vec![0x2c, 0x15], number(values), vec![0x4c, 0x18, 2, b'h', b'i', 0, 0]].concat(),
-            vec![0x49, 0x21, 1, 2, 0],
+            vec![0x49, 0x23, 1, 2, 0],
             vec![1, 2, 3],
         ]
         .concat()
@@ -140,6 +140,7 @@ mod tests {
         for end in 1..page(9, 3, 1).len() - 3 {
             assert!(checked(&page(9, 3, 1)[..end], u64::MAX).is_err(), "cut at {end}");
         }
+        assert!(refused(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7]).contains("a list of booleans"));
         // A list of structures without end, in ever new structures.
         assert!(refused(&[0x1c; 100]).contains("too deep"));
     }
