@@ -31,7 +31,7 @@ class XGOAL(Estimator):
         between two clusterings, the seedings of each.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers.
-    lr, warmup, warmup_lr, warmup_mu_n, max_epochs, patience
+    lr, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, min_gain
         The schedule.
     normalize_attributes, normalize_edges, self_loops
         What is done to the graph first.
@@ -104,6 +104,7 @@ class XGOAL(Estimator):
         warmup_mu_n: float | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
+        min_gain: float | None = None,
         normalize_attributes: str | None = None,
         normalize_edges: str | None = None,
         self_loops: str | None = None,
@@ -157,6 +158,7 @@ class GOAL(Estimator):
         warmup_lr: float | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
+        min_gain: float | None = None,
         normalize_attributes: str | None = None,
         normalize_edges: str | None = None,
         self_loops: str | None = None,

@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod interrupt;
 mod output;
+mod panics;
 mod progress;
 
 use args::{Cli, Command};
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::listen();
     let output = Output { json: cli.json, quiet: cli.quiet };
-    match run(cli, &output) {
+    match panics::held(|| run(cli, &output)) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(error) => {

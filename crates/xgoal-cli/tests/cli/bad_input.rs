@@ -33,6 +33,16 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(name)).unwrap()
 }
 
+/// Over this file, which fuzzing made, the Parquet crate panics. Nobody is to see that.
+#[test]
+fn what_makes_a_library_panic_is_an_error_like_any_other() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("rows.parquet", fixture("parquet/contradiction.parquet"));
+    let message = sandbox.xgoal(&["cluster", "rows.parquet"]).refused(3);
+    assert_says(&message, &["rows.parquet: damaged: its contents contradict each other"]);
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
 #[test]
 fn cut_and_damaged_files() {
     let sources = [

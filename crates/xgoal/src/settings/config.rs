@@ -46,6 +46,12 @@ impl Settings {
             let value = value as f64;
             range(key, value, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&value))?;
         }
+        range(
+            "min_gain",
+            self.min_gain,
+            "at least 0 and less than 1",
+            (0.0..1.0).contains(&self.min_gain),
+        )?;
         for (key, value) in [
             ("lambda_n", self.lambda_n),
             ("lambda_c", self.lambda_c),

@@ -198,6 +198,7 @@ keys! {
     warmup_mu_n: Number,
     max_epochs: Whole,
     patience: Whole,
+    min_gain: Number,
     seed: Seed,
     normalize_attributes: AttributeChoice,
     normalize_edges: EdgeChoice,

@@ -141,6 +141,8 @@ pub struct Settings {
     pub max_epochs: usize,
     /// `patience`: epochs without a new best loss after which a stage ends.
     pub patience: usize,
+    /// `min_gain`: the share of what a stage has gained so far that a new best loss must add to count.
+    pub min_gain: f64,
     /// `seed`.
     pub seed: u64,
     /// `normalize_attributes`.

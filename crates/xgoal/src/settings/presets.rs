@@ -28,6 +28,8 @@ impl Preset {
     /// their `mu_c` times the number of layers.
     pub fn settings(self) -> Settings {
         let auto = auto();
+        // The paper's stages end when nothing at all is gained.
+        let paper = Settings { min_gain: 0.0, ..auto.clone() };
         match self {
             Preset::Auto => auto,
             Preset::Acm => Settings {
@@ -40,7 +42,7 @@ impl Preset {
                 lr: 1e-3,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-4,
-                ..auto
+                ..paper
             },
             Preset::Imdb => Settings {
                 layers: names(&["MDM", "MAM"]),
@@ -52,7 +54,7 @@ impl Preset {
                 lr: 5e-3,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-3,
-                ..auto
+                ..paper
             },
             Preset::Dblp => Settings {
                 layers: names(&["PAP", "PPrefP", "PATAP"]),
@@ -66,7 +68,7 @@ impl Preset {
                 warmup_lr: 1e-3,
                 warmup_mu_n: 1e-5,
                 normalize_attributes: AttributeNorm::L2,
-                ..auto
+                ..paper
             },
             Preset::Amazon => Settings {
                 layers: names(&["IVI", "IBI", "IOI"]),
@@ -78,7 +80,7 @@ impl Preset {
                 lr: 1e-3,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-1,
-                ..auto
+                ..paper
             },
         }
     }
@@ -109,12 +111,13 @@ fn auto() -> Settings {
         mu_c: 2e-2,
         align_tau: 1.0,
         layer_weights: One(1.0),
-        lr: 1e-3,
+        lr: 5e-3,
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,
         max_epochs: 10_000,
         patience: 100,
+        min_gain: 0.02,
         seed: 0,
         normalize_attributes: AttributeNorm::L1,
         normalize_edges: EdgeNorm::Symmetric,

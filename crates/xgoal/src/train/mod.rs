@@ -7,6 +7,9 @@
 //!   epochs in a row brought no new best mean of the last `patience / 5` losses; the last weights are
 //!   kept. A single loss will not do: one shuffle of the negative view differs from the next by more
 //!   than this slow stage gains in a hundred epochs, and a lucky one would end it anywhere.
+//! - With `min_gain` above zero, a best counts as new only if it adds that share of what the stage has
+//!   gained since its start, and the warm-up goes by the mean as well. A smooth loss creeps on for long
+//!   after it has stopped to matter.
 //!
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
@@ -73,11 +76,17 @@ pub struct Progress {
     pub joint: bool,
     /// The next epoch of the stage.
     pub epoch: u32,
-    /// The least loss of the stage so far; in the joint stage, the least mean.
+    /// The loss the stage began with.
+    #[serde(default)]
+    pub first_loss: Option<f64>,
+    /// The least loss of the stage that counted, as it is judged: of one epoch, or a mean.
     pub best_loss: Option<f64>,
     /// Epochs since that loss.
     pub since_best: u32,
-    /// The last losses of the joint stage, as many as are averaged.
+    /// The least loss of an epoch of the warm-up, whose weights are kept.
+    #[serde(default)]
+    pub kept_loss: Option<f64>,
+    /// The last losses, as many as are averaged.
     pub recent: Vec<f64>,
     /// One report per stage that has begun.
     pub stages: Vec<StageReport>,
@@ -91,8 +100,10 @@ impl Progress {
         Self {
             joint: !settings.warmup,
             epoch: 0,
+            first_loss: None,
             best_loss: None,
             since_best: 0,
+            kept_loss: None,
             recent: Vec::new(),
             stages: Vec::new(),
             done: false,
@@ -117,6 +128,17 @@ impl Progress {
             && self.epoch as usize <= settings.max_epochs
             && self.since_best <= self.epoch
             && self.recent.len() <= (settings.patience / 5).max(1)
+    }
+
+    /// Judges a loss: whether it is a best that counts. One that cannot be judged yet is.
+    fn counts(&mut self, judged: Option<f64>, first: f64, min_gain: f64) -> bool {
+        let Some(judged) = judged else { return true };
+        let least = |best: f64| best - min_gain * (first - best).max(0.0);
+        let counts = self.best_loss.is_none_or(|best| judged < least(best));
+        if counts {
+            self.best_loss = Some(judged);
+        }
+        counts
     }
 
     /// The mean of the last `window` losses, the given one included, once there are so many.
@@ -183,18 +205,18 @@ impl<E: Engine> Trainer<E> {
         }
         let settings = self.config.settings();
         let judged = match stage {
-            Stage::Warmup => Some(terms.loss),
-            Stage::Joint => self.progress.mean_of_recent(terms.loss, settings.patience / 5),
+            Stage::Warmup if settings.min_gain == 0.0 => Some(terms.loss),
+            _ => self.progress.mean_of_recent(terms.loss, settings.patience / 5),
         };
-        let best = self.progress.best_loss;
-        if judged.is_none_or(|judged| best.is_none_or(|best| judged < best)) {
-            self.progress.best_loss = judged;
+        let first = *self.progress.first_loss.get_or_insert(terms.loss);
+        if self.progress.counts(judged, first, settings.min_gain) {
             self.progress.since_best = 0;
-            if stage == Stage::Warmup {
-                self.engine.remember();
-            }
         } else {
             self.progress.since_best += 1;
+        }
+        if stage == Stage::Warmup && self.progress.kept_loss.is_none_or(|kept| terms.loss < kept) {
+            self.progress.kept_loss = Some(terms.loss);
+            self.engine.remember();
         }
         self.engine.update(match stage {
             Stage::Warmup => settings.warmup_lr,
@@ -252,8 +274,10 @@ impl<E: Engine> Trainer<E> {
                 self.engine.reset_optimizer();
                 self.progress.joint = true;
                 self.progress.epoch = 0;
+                self.progress.first_loss = None;
                 self.progress.best_loss = None;
                 self.progress.since_best = 0;
+                self.progress.recent.clear();
             }
             Stage::Joint => {
                 self.check_weights(&self.engine.weights())?;
@@ -306,7 +330,7 @@ impl<E: Engine> Trainer<E> {
 
     /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
     pub fn into_engine(mut self) -> E {
-        if !self.progress.joint && self.progress.best_loss.is_some() {
+        if !self.progress.joint && self.progress.kept_loss.is_some() {
             self.engine.recall();
         }
         self.engine
@@ -367,10 +391,15 @@ mod tests {
 
     fn trainer(losses: &[f64], set: &[(&str, &str)]) -> Trainer<Script> {
         let mut settings = Settings::default();
-        for (key, value) in
-            [("patience", "2"), ("warmup_lr", "5"), ("lr", "1"), ("cluster_every", "2")]
-                .iter()
-                .chain(set)
+        for (key, value) in [
+            ("patience", "2"),
+            ("min_gain", "0"),
+            ("warmup_lr", "5"),
+            ("lr", "1"),
+            ("cluster_every", "2"),
+        ]
+        .iter()
+        .chain(set)
         {
             settings.set(key, value).unwrap();
         }
@@ -405,6 +434,25 @@ mod tests {
         while t.step().unwrap().is_some() {}
         // The mean of four still falls with the trend; it ends twenty epochs after the trend does.
         assert_eq!(t.progress().stages[0].epochs, 80);
+    }
+
+    #[test]
+    fn a_loss_that_creeps_ends_a_stage_when_little_is_gained() {
+        // Falls by half within seven epochs, and then by a thousandth each.
+        let loss = |i: i32| 1.0 + 0.9_f64.powi(i) - 1e-3 * f64::from(i);
+        let losses: Vec<f64> = (0..500).map(loss).collect();
+        let epochs = |min_gain: &str| {
+            let set = [("patience", "10"), ("min_gain", min_gain), ("max_epochs", "200")];
+            let mut t = trainer(&losses, &set);
+            while !t.progress().joint {
+                t.step().unwrap();
+            }
+            t.progress().stages[0].epochs
+        };
+        assert_eq!(epochs("0"), 200);
+        // Ten epochs gain two hundredths of 1 from the fortieth on.
+        assert!((40..60).contains(&epochs("0.02")), "{}", epochs("0.02"));
+        assert!(epochs("0.2") < epochs("0.02"));
     }
 
     #[test]
