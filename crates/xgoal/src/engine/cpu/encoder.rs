@@ -183,7 +183,7 @@ impl<T: Kernels> LayerEncoder<'_, T> {
         gradients: &mut LayerWeights<T>,
         clock: &mut Clock,
     ) {
-        bias_gradient(views, &mut gradients.bias);
+        bias_gradient(views, &mut gradients.bias, &work.scratch);
         let Workspace { whole, dropped, room, scratch } = work;
         let Views { anchor, positive, negative } = views;
         let scale = self.survivor_scale();
@@ -290,23 +290,21 @@ impl<T: Kernels> Work for AddScaled<'_, T> {
 }
 
 /// Column sums of all three views: block sums first, then the blocks in order.
-fn bias_gradient<T: Kernels>(views: &Views<T>, bias: &mut [T]) {
+fn bias_gradient<T: Kernels>(views: &Views<T>, bias: &mut [T], scratch: &Scratches<T>) {
     let dim = bias.len();
+    let block = 16 * BLOCK * dim;
     bias.fill(T::default());
     for view in [&views.anchor, &views.negative, &views.positive] {
-        let partial: Vec<Vec<T>> = view
-            .values()
-            .par_chunks(16 * BLOCK * dim)
-            .map(|rows| {
-                let mut sum = vec![T::default(); dim];
-                for row in rows.chunks(dim) {
-                    sum.iter_mut().zip(row).for_each(|(s, r)| *s += *r);
-                }
-                sum
-            })
-            .collect();
-        for sum in partial {
-            bias.iter_mut().zip(sum).for_each(|(b, s)| *b += s);
+        let mut sums = scratch.parts(view.values().len().div_ceil(block) * dim);
+        let blocks = view.values().par_chunks(block);
+        sums.par_chunks_mut(dim).zip(blocks).for_each(|(sum, rows)| {
+            sum.fill(T::default());
+            for row in rows.chunks(dim) {
+                sum.iter_mut().zip(row).for_each(|(s, r)| *s += *r);
+            }
+        });
+        for sum in sums.chunks(dim) {
+            bias.iter_mut().zip(sum).for_each(|(b, s)| *b += *s);
         }
     }
 }

@@ -30,7 +30,7 @@ use self::attributes::Attributes;
 use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
-use self::rows::Scratches;
+use self::rows::{PerThread, Scratches};
 use super::{Engine, EngineState, Prototypes, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessed;
@@ -60,6 +60,7 @@ pub struct CpuEngine<T: Kernels = f32> {
     views: Vec<Views<T>>,
     draws: Vec<Draw>,
     work: Workspace<T>,
+    losses: PerThread<objective::Scratch<T>>,
     clock: Clock,
 }
 
@@ -173,6 +174,7 @@ impl<T: Kernels> CpuEngine<T> {
             remembered: weights.clone(),
             weights,
             prototypes: None,
+            losses: PerThread::new(),
             clock: Clock::new(),
             graph: operands,
             config: config.clone(),
@@ -252,7 +254,7 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         }
         self.clock.stop(Phase::Cluster);
         let objective = Objective::new(&self.config, step.stage, self.prototypes.as_deref());
-        let terms = objective.evaluate(&mut self.views);
+        let terms = objective.evaluate(&mut self.views, &self.losses);
         self.clock.stop(Phase::Losses);
         for v in 0..self.weights.len() {
             self.graph.encoder(&self.config, v).backward(

@@ -16,6 +16,7 @@ use super::kernels::{Kernels, Work};
 use super::losses::{
     Assigned, Recovery, Rows, cluster_alignment, cluster_loss, node_alignment, node_loss,
 };
+use super::rows::PerThread;
 use crate::engine::{Prototypes, Stage, Terms};
 use crate::matrix::Dense;
 use crate::settings::{Activation, Config};
@@ -47,8 +48,8 @@ struct Sums {
 }
 
 /// Buffers of one thread.
-#[derive(Debug)]
-struct Scratch<T> {
+#[derive(Debug, Default)]
+pub struct Scratch<T> {
     gradients: Vec<Vec<T>>,
     logits: [Vec<T>; 2],
 }
@@ -79,7 +80,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
     }
 
     /// The terms' values; `views` go in as H, H+, H- and come out as D, D+, D-.
-    pub fn evaluate(&self, views: &mut [Views<T>]) -> Terms {
+    pub fn evaluate(&self, views: &mut [Views<T>], scratch: &PerThread<Scratch<T>>) -> Terms {
         let nodes = views[0].anchor.rows();
         let dim = views[0].anchor.cols();
         let views_per_block = 3 * views.len();
@@ -101,12 +102,11 @@ impl<'a, T: Kernels> Objective<'a, T> {
         let sums: Vec<Sums> = blocks
             .par_chunks_mut(views_per_block)
             .enumerate()
-            .map_init(
-                || Scratch { gradients: Vec::new(), logits: [Vec::new(), Vec::new()] },
-                |scratch, (block, rows)| {
+            .map(|(block, rows)| {
+                scratch.with(|scratch| {
                     T::vectorized(Block { objective: self, block, nodes, rows, scratch })
-                },
-            )
+                })
+            })
             .collect();
         self.terms(nodes, &sums)
     }

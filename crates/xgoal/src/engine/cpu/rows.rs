@@ -121,24 +121,39 @@ impl<T: Kernels> Scratch<T> {
     }
 }
 
-/// A [`Scratch`] for every thread of the pool, so that epochs allocate nothing once each has grown.
+/// Something for every thread of the pool, so that epochs allocate nothing once each has grown.
+#[derive(Debug)]
+pub struct PerThread<S>(Vec<Mutex<S>>);
+
+impl<S: Default> PerThread<S> {
+    /// One for each thread of the current pool.
+    pub fn new() -> Self {
+        Self((0..rayon::current_num_threads().max(1)).map(|_| Mutex::default()).collect())
+    }
+
+    /// Lends the calling thread's own.
+    pub fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> R {
+        let own = rayon::current_thread_index().unwrap_or(0) % self.0.len();
+        work(&mut lock(&self.0[own]))
+    }
+}
+
+/// What the products of a graph need beside their results.
 #[derive(Debug)]
 pub struct Scratches<T> {
-    threads: Vec<Mutex<Scratch<T>>>,
+    threads: PerThread<Scratch<T>>,
     parts: Mutex<Vec<T>>,
 }
 
 impl<T: Kernels> Scratches<T> {
-    /// One for each thread of the current pool.
+    /// For the threads of the current pool.
     pub fn new() -> Self {
-        let threads = rayon::current_num_threads().max(1);
-        Self { threads: (0..threads).map(|_| Mutex::default()).collect(), parts: Mutex::default() }
+        Self { threads: PerThread::new(), parts: Mutex::default() }
     }
 
     /// Lends the calling thread's scratch.
     pub fn with<R>(&self, work: impl FnOnce(&mut Scratch<T>) -> R) -> R {
-        let own = rayon::current_thread_index().unwrap_or(0) % self.threads.len();
-        work(&mut lock(&self.threads[own]))
+        self.threads.with(work)
     }
 
     /// Lends room for partial sums of `len` numbers; what they hold is not said.
