@@ -1,5 +1,6 @@
 //! What is known about each node: classes, clusters, columns of a table.
 
+use crate::plot::palette;
 use std::collections::HashMap;
 
 /// Different values up to which a column can be a colour; with more it is only shown.
@@ -33,9 +34,22 @@ pub enum Values {
 }
 
 impl Column {
-    /// A column of categories.
+    /// A column of categories. With more of them than colours the largest come first, to be the ones that have one.
     pub fn categories(name: &str, names: Vec<String>, codes: Vec<Option<u32>>) -> Self {
-        Self { name: name.into(), values: Values::Categories { names, codes } }
+        let column =
+            |names, codes| Self { name: name.into(), values: Values::Categories { names, codes } };
+        if names.len() <= palette::COLOURS {
+            return column(names, codes);
+        }
+        let mut sizes = vec![0usize; names.len()];
+        codes.iter().flatten().for_each(|code| sizes[*code as usize] += 1);
+        let mut order: Vec<usize> = (0..names.len()).collect();
+        order.sort_by_key(|code| std::cmp::Reverse(sizes[*code]));
+        let mut places = vec![0; names.len()];
+        order.iter().zip(0..).for_each(|(code, place)| places[*code] = place);
+        let names = order.iter().map(|code| names[*code].clone()).collect();
+        let codes = codes.iter().map(|code| code.map(|code| places[code as usize])).collect();
+        column(names, codes)
     }
 
     /// Finds out what texts are: numbers, a few names (the most frequent first), or any text. An empty
@@ -66,6 +80,24 @@ impl Column {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_of_many_categories_come_first() {
+        let of = |count: u32| {
+            let names = (0..count).map(|i| format!("c{i}")).collect();
+            // Category i has i + 1 nodes.
+            let codes = (0..count).flat_map(|i| vec![Some(i); i as usize + 1]).chain([None]);
+            let Values::Categories { names, codes } =
+                Column::categories("class", names, codes.collect()).values
+            else {
+                panic!()
+            };
+            (names[0].clone(), codes[0], codes[codes.len() - 2], codes[codes.len() - 1])
+        };
+        let few = palette::COLOURS as u32;
+        assert_eq!(of(few), ("c0".into(), Some(0), Some(few - 1), None));
+        assert_eq!(of(few + 1), (format!("c{few}"), Some(few), Some(0), None));
+    }
 
     #[test]
     fn texts_are_names_numbers_or_texts() {

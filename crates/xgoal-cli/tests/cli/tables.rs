@@ -79,7 +79,7 @@ fn new_papers_are_embedded_by_the_names_of_their_words() {
     let table = sandbox.text("papers/papers.csv") + "new,On graph,unheard of edges,2050,\n";
     sandbox.write("papers/papers.csv", table);
     let embedded = sandbox.xgoal(&["embed", "run", "papers", "--out", "new.npy", "--json"]).done();
-    assert_says(&embedded.stderr, &["features title+abstract:", "unknown to the model"]);
+    assert_says(&embedded.stderr, &["features title+abstract:", "have no column in the model"]);
     let words = &embedded.json()["features"][0];
     assert_eq!((&words["kind"], &words["left_out"]), (&"text".into(), &false.into()));
     // "unheard" and "of" are new, "edges" was too rare to be a column.

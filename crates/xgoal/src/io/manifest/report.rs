@@ -128,8 +128,8 @@ impl Report {
                 ));
             } else if *unseen > 0 {
                 lines.push(format!(
-                    "features {name}: {unseen} of what it names is unknown to the model \
-                     ({unseen_occurrences} occurrences)"
+                    "features {name}: {unseen} names have no column in the model, as training did not see \
+                     or did not choose them ({unseen_occurrences} occurrences)"
                 ));
             }
         }
