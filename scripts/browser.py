@@ -107,6 +107,10 @@ class Browser:
         data = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
+    def pdf(self):
+        """The page as it is printed."""
+        return base64.b64decode(self.call("print", {"background": True}))
+
     def messages(self):
         """What the console said since last asked."""
         return [m for m in self.call("se/log", {"type": "browser"}) if m["level"] in ("SEVERE", "WARNING")]

@@ -4,12 +4,14 @@
     python3 scripts/check_report.py target/debug/xgoal [--only NAME] [--keep DIR]
 
 Runs are made on generated graphs: one of ACM's size, one of 63,600 nodes, one with hostile ids and values.
-Needs Debian's chromium and chromium-driver; without them it says so and checks nothing.
+Needs Debian's chromium and chromium-driver; without them it says so and checks nothing. Printing is looked at with
+pdftoppm, of Debian's poppler-utils.
 """
 
 import argparse
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,6 +98,18 @@ def painted(page, canvas="#canvas canvas"):
         return {print, other: d.length - most, colours: counts.size, background: [...counts].find(([, n]) => n === most)[0]};""",
         canvas,
     )
+
+
+def printed(page):
+    """Prints the page: how many dots of its first sheet, with the map, have a colour."""
+    with tempfile.NamedTemporaryFile(suffix=".pdf") as file:
+        file.write(page.pdf())
+        file.flush()
+        command = ["pdftoppm", "-r", "60", "-f", "1", "-l", "1", file.name]
+        _, size, _, dots = subprocess.run(command, check=True, capture_output=True).stdout.split(b"\n", 3)
+    width, height = map(int, size.split())
+    assert len(dots) == 3 * width * height
+    return sum(max(dot) - min(dot) > 60 for dot in zip(dots[::3], dots[1::3], dots[2::3]))
 
 
 def settle(page):
@@ -252,6 +266,11 @@ def main():
             more = [] if small else ["--projection", "pca", "--clusters", "12"]
             run, file = make.generated(name, 3025 if small else 63_600, 128 if small else 32, *more)
             ready, took = use(page, make, run, file, 2)
+            if shutil.which("pdftoppm"):
+                # The legend alone has some dozens.
+                assert (dots := printed(page)) > 1000, f"{name}: {dots} coloured dots on paper"
+            else:
+                print("  SKIPPED: no pdftoppm here, printing was not checked")
             print(f"  {name}: ready in {ready:.0f} ms, {took:.0f} ms a frame; pointer, search, neighbours, colours, dark, phone", flush=True)
 
 

@@ -114,7 +114,7 @@ function theme() {
   addEventListener("beforeprint", () => {
     before = root.dataset.theme || "";
     root.dataset.theme = "light";
-    plots.forEach((plot) => plot.width && plot.draw());
+    plots.forEach((plot) => plot.flatten());
   });
   addEventListener("afterprint", () => {
     if (before) root.dataset.theme = before;

@@ -93,6 +93,14 @@ class Plot {
     this.drawRings(ratio);
   }
 
+  // Everything in one picture, for paper: Chromium prints what was done to a canvas, and clearing the upper one would
+  // clear what is below it.
+  flatten() {
+    if (!this.width) return;
+    this.draw();
+    this.base.getContext("2d").drawImage(this.top, 0, 0);
+  }
+
   stamp(opacity, wanted) {
     const { pixels, nodes, xy, length, ratio } = this;
     const width = this.image.width;
