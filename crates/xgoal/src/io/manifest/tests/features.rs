@@ -104,7 +104,7 @@ fn new_graphs_are_encoded_by_name() {
     assert_eq!(rows[0], [0., 0., 1., (6.0 / 2f64.sqrt()) as f32, 0., 0.]);
     let unseen: Vec<_> = report.features.iter().map(|b| (b.unseen, b.unseen_occurrences)).collect();
     assert_eq!(unseen, [(2, 2), (0, 0), (1, 1)]);
-    assert!(report.remarks().iter().any(|r| r.contains("features title: 2 of what it names")));
+    assert!(report.remarks().iter().any(|r| r.contains("features title: 2 names have no column")));
 
     let options = ReadOptions { features: Some(&space), ..Default::default() };
     let without = papers("[[features]]\nnumeric = [\"year\"]\n", &[]);
