@@ -94,6 +94,7 @@ def test_matrices_by_rows_or_columns_are_handed_over_as_they_are():
             assert getattr(handed, name) is getattr(layer, name)
 
 
+# How much memory was taken at most is read where only Linux has it.
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("kind", ["csr", "csc"])
 def test_ten_million_entries_are_copied_once(kind):

@@ -128,7 +128,7 @@ pub struct TrainArgs {
     #[arg(long)]
     pub resume: bool,
     /// Save the state every N epochs, or every Ns seconds [default: 10s, at most 1 % of the time]
-    #[arg(long, value_name = "N", default_value = "auto", hide_default_value = true, value_parser = cadence)]
+    #[arg(long, value_name = "N", default_value = "auto", hide_default_value = true)]
     pub save_every: Cadence,
     #[command(flatten)]
     pub memory: Memory,
@@ -388,14 +388,6 @@ fn perplexity(text: &str) -> Result<f64, String> {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
     share.ok_or_else(|| "expected a number from 0 to 1".into())
-}
-
-fn cadence(text: &str) -> Result<Cadence, String> {
-    if text == "auto" {
-        Ok(Cadence::Automatic)
-    } else {
-        text.parse().map_err(|e: xgoal::Error| e.to_string())
-    }
 }
 
 /// A number of bytes: units are powers of 1000, or with an `i` of 1024; their `B` may be left out.

@@ -131,7 +131,7 @@ fn text(demo: &Demo) -> String {
     }
     lines.push(format!(
         "\nNo label was used to train; they were only used to score. {:.0} s in all.\n\n\
-         Next, with a graph of your own (.mat, .pkl or .npz):\n  \
+         Next, with a graph of your own (.mat, .pkl, .npz, or a graph.toml for tables):\n  \
          xgoal info FILE                  what is in it\n  \
          xgoal train FILE --out run       learn embeddings\n  \
          xgoal eval run FILE              score them, where there are labels",

@@ -101,7 +101,8 @@ fn put(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
     sync_folder(folder_of(path))
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder a file or folder is in.
+pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

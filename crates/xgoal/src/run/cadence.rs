@@ -53,8 +53,11 @@ pub(super) fn first_cost(bytes: u64) -> Duration {
 impl FromStr for Cadence {
     type Err = Error;
 
-    /// `20` for epochs, `30s` for seconds.
+    /// `20` for epochs, `30s` for seconds, `auto`.
     fn from_str(text: &str) -> Result<Self> {
+        if text == "auto" {
+            return Ok(Cadence::Automatic);
+        }
         let seconds = |text: &str| Duration::try_from_secs_f64(text.parse().ok()?).ok();
         let cadence = match text.strip_suffix('s') {
             Some(text) => seconds(text).map(Cadence::Time),
@@ -88,6 +91,7 @@ mod tests {
 
     #[test]
     fn words_are_understood() {
+        assert_eq!("auto".parse::<Cadence>().unwrap(), Cadence::default());
         assert_eq!("20".parse::<Cadence>().unwrap(), Cadence::Epochs(20));
         assert_eq!("0.5s".parse::<Cadence>().unwrap(), Cadence::Time(Duration::from_millis(500)));
         for text in ["", "0", "s", "-1", "-1s", "1e999s", "nans", "5m"] {

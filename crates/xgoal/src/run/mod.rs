@@ -138,9 +138,7 @@ impl Run {
         }
         check_free(folder)?;
         std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-        if let Some(parent) = folder.parent().filter(|p| !p.as_os_str().is_empty()) {
-            atomic::sync_folder(parent)?;
-        }
+        atomic::sync_folder(atomic::folder_of(folder))?;
         let lock = Lock::take(folder)?;
         // Another process may have been faster until now.
         check_free(folder)?;

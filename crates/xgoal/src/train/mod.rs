@@ -131,8 +131,8 @@ impl Progress {
     }
 
     /// Judges a loss: whether it is a best that counts. One that cannot be judged yet is.
-    fn counts(&mut self, judged: Option<f64>, first: f64, min_gain: f64) -> bool {
-        let Some(judged) = judged else { return true };
+    fn counts(&mut self, judged: Option<f64>, min_gain: f64) -> bool {
+        let (Some(judged), Some(first)) = (judged, self.first_loss) else { return true };
         let least = |best: f64| best - min_gain * (first - best).max(0.0);
         let counts = self.best_loss.is_none_or(|best| judged < least(best));
         if counts {
@@ -208,8 +208,8 @@ impl<E: Engine> Trainer<E> {
             Stage::Warmup if settings.min_gain == 0.0 => Some(terms.loss),
             _ => self.progress.mean_of_recent(terms.loss, settings.patience / 5),
         };
-        let first = *self.progress.first_loss.get_or_insert(terms.loss);
-        if self.progress.counts(judged, first, settings.min_gain) {
+        self.progress.first_loss.get_or_insert(terms.loss);
+        if self.progress.counts(judged, settings.min_gain) {
             self.progress.since_best = 0;
         } else {
             self.progress.since_best += 1;

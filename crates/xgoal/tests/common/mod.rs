@@ -74,6 +74,7 @@ pub fn graph(nodes: usize, features: usize, dense: bool) -> MultiplexGraph {
 
 /// The same nodes with unweighted layers that the engine holds as bits: cliques, half of all pairs at
 /// random, and a ring that stays sparse.
+// Every test file compiles this module for itself, and not each of them uses all of it.
 #[allow(dead_code)]
 pub fn unweighted(nodes: usize, features: usize, dense: bool) -> MultiplexGraph {
     let s = Stream::new(19, Purpose::Planted);

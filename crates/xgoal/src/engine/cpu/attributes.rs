@@ -315,8 +315,9 @@ fn scatter_pull_both<T: Kernels>(
     scratch: &Scratches<T>,
 ) {
     let nodes = rows.matrix.rows();
-    let mut parts = scratch.parts(PARTS * out.values().len());
     let size = out.values().len();
+    let mut parts = scratch.parts(PARTS * size);
+    let parts = &mut parts[..PARTS * size];
     parts.par_chunks_mut(size).enumerate().for_each(|(part, sums)| {
         sums.fill(T::default());
         scratch.with(|scratch| {

@@ -295,7 +295,9 @@ fn bias_gradient<T: Kernels>(views: &Views<T>, bias: &mut [T], scratch: &Scratch
     let block = 16 * BLOCK * dim;
     bias.fill(T::default());
     for view in [&views.anchor, &views.negative, &views.positive] {
-        let mut sums = scratch.parts(view.values().len().div_ceil(block) * dim);
+        let len = view.values().len().div_ceil(block) * dim;
+        let mut sums = scratch.parts(len);
+        let sums = &mut sums[..len];
         let blocks = view.values().par_chunks(block);
         sums.par_chunks_mut(dim).zip(blocks).for_each(|(sum, rows)| {
             sum.fill(T::default());

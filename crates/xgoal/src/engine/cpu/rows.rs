@@ -156,10 +156,12 @@ impl<T: Kernels> Scratches<T> {
         self.threads.with(work)
     }
 
-    /// Lends room for partial sums of `len` numbers; what they hold is not said.
+    /// Lends room for partial sums of `len` numbers or more; what they hold is not said.
     pub fn parts(&self, len: usize) -> MutexGuard<'_, Vec<T>> {
         let mut parts = lock(&self.parts);
-        parts.resize(len, T::default());
+        if parts.len() < len {
+            parts.resize(len, T::default());
+        }
         parts
     }
 }

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// The values of a column.
+// Vectors are read by the Parquet writer alone, which is not there without its feature.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
 pub(crate) enum Values<'a> {
     Texts(Vec<String>),

@@ -76,6 +76,18 @@ impl<R: Read> Compact<R> {
         Ok((count, head & 0xf))
     }
 
+    /// One number of a structure, which is passed over to its end; 0 where it is not there.
+    pub(super) fn number_of(&mut self, wanted: i64) -> io::Result<u64> {
+        let (mut number, mut last) = (0, 0);
+        while let Some((field, kind)) = self.field(&mut last)? {
+            match kind {
+                5 if field == wanted => number = self.size()?,
+                _ => self.skip(kind, 1)?,
+            }
+        }
+        Ok(number)
+    }
+
     /// A number that may not be negative.
     pub(super) fn size(&mut self) -> io::Result<u64> {
         u64::try_from(self.signed()?).map_err(|_| wrong("a negative size"))

@@ -41,7 +41,7 @@ fn schema(footer: &mut Compact<impl Read>) -> io::Result<()> {
     // Parts that are still to come, of each group that is open.
     let mut open: Vec<u64> = Vec::new();
     for at in 0..count {
-        let parts = parts(footer)?;
+        let parts = footer.number_of(5)?;
         if parts > count - at - 1 {
             let left = count - at - 1;
             return Err(wrong(&format!("a group of {parts} parts, of which {left} can be there")));
@@ -56,18 +56,6 @@ fn schema(footer: &mut Compact<impl Read>) -> io::Result<()> {
         while open.pop_if(|left| *left == 0).is_some() {}
     }
     Ok(())
-}
-
-/// The number of parts of the next element.
-fn parts(footer: &mut Compact<impl Read>) -> io::Result<u64> {
-    let (mut parts, mut last) = (0, 0);
-    while let Some((field, kind)) = footer.field(&mut last)? {
-        match (field, kind) {
-            (5, 5) => parts = footer.size()?,
-            _ => footer.skip(kind, 1)?,
-        }
-    }
-    Ok(parts)
 }
 
 #[cfg(test)]

@@ -64,24 +64,12 @@ impl Page {
             match (field, kind) {
                 (2, 5) => page.unpacked = header.size()?,
                 (3, 5) => page.packed = header.size()?,
-                (5 | 8, 12) => page.values = first_number(header)?,
+                (5 | 8, 12) => page.values = header.number_of(1)?,
                 _ => header.skip(kind, 0)?,
             }
         }
         Ok(page)
     }
-}
-
-/// The first number of a structure.
-fn first_number(header: &mut Compact<impl Read>) -> io::Result<u64> {
-    let (mut number, mut last) = (0, 0);
-    while let Some((field, kind)) = header.field(&mut last)? {
-        match (field, kind) {
-            (1, 5) => number = header.size()?,
-            _ => header.skip(kind, 1)?,
-        }
-    }
-    Ok(number)
 }
 
 #[cfg(test)]
