@@ -10,6 +10,8 @@ mod footer;
 mod pages;
 #[cfg(feature = "parquet")]
 mod reader;
+#[cfg(feature = "parquet")]
+mod structures;
 #[cfg(not(feature = "parquet"))]
 mod without;
 #[cfg(feature = "parquet")]

@@ -31,9 +31,13 @@ impl<R: Read> Compact<R> {
         }
         *last = match byte >> 4 {
             0 => self.signed()?,
-            step => last.wrapping_add(i64::from(step)),
+            step => *last + i64::from(step),
         };
-        Ok(Some((*last, byte & 0xf)))
+        // The number is of 16 bits; one reader may cut a longer one and another not.
+        match *last {
+            1..=0x7fff => Ok(Some((*last, byte & 0xf))),
+            other => Err(wrong(&format!("a field of number {other}"))),
+        }
     }
 
     pub(super) fn skip(&mut self, kind: u8, depth: u32) -> io::Result<()> {

@@ -2,13 +2,14 @@
 //!
 //! The footer is a Thrift structure whose second field lists the schema's elements, a group before what is in it. The
 //! crate takes memory for as many parts as a group claims and goes into groups by recursion, so both are checked here;
-//! of the other fields, that they are there to their end.
+//! of all fields, that they have their types and are there to their end.
 //!
 //! ```text
 //!     ... | { 1: version, 2: [{ 4: name, 5: number of parts, ... }, ...], ... } | its length | PAR1
 //! ```
 
 use super::compact::{Compact, wrong};
+use super::structures::FOOTER;
 use std::io::{self, Read};
 
 /// Groups within groups; columns that can be read have three.
@@ -22,6 +23,7 @@ pub(super) fn check<R: Read>(length: u64, open: impl Fn(u64) -> io::Result<R>) -
     let [size @ .., b'P', b'A', b'R', b'1'] = tail else { return Ok(()) };
     let size = u64::from(u32::from_le_bytes(size));
     let Some(start) = end.checked_sub(size) else { return Ok(()) };
+    FOOTER.check(&mut Compact::new(open(start)?, size))?;
     let mut footer = Compact::new(open(start)?, size);
     let mut last = 0;
     while let Some((field, kind)) = footer.field(&mut last)? {
@@ -34,10 +36,7 @@ pub(super) fn check<R: Read>(length: u64, open: impl Fn(u64) -> io::Result<R>) -
 }
 
 fn schema(footer: &mut Compact<impl Read>) -> io::Result<()> {
-    let (count, kind) = footer.list()?;
-    if kind != 12 {
-        return Err(wrong("a schema that is no list of elements"));
-    }
+    let (count, _) = footer.list()?;
     // Parts that are still to come, of each group that is open.
     let mut open: Vec<u64> = Vec::new();
     for at in 0..count {
@@ -91,11 +90,15 @@ mod tests {
             let file = [b"PAR1", footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat();
             check(file.len() as u64, |at| Ok(&file[at as usize..])).map_err(|e| e.to_string())
         };
-        // Field 9: a list of 2^31 - 1 booleans, and one of as many numbers.
-        let list = |kind: u8| [0x99, 0xf0 | kind, 0xff, 0xff, 0xff, 0xff, 7, 2, 2, 2, 0];
+        // Field 10: a list of 2^31 - 1 booleans, and one of as many numbers.
+        let list = |kind: u8| [0xa9, 0xf0 | kind, 0xff, 0xff, 0xff, 0xff, 7, 2, 2, 2, 0];
         assert!(judge(&list(1)).unwrap_err().contains("a list of booleans"));
         assert!(judge(&list(5)).is_err());
-        assert_eq!(judge(&[0x99, 0x25, 2, 2, 0]), Ok(()));
+        assert_eq!(judge(&[0xa9, 0x25, 2, 2, 0]), Ok(()));
+        // Row groups, whose first has a number for its columns, or texts among them.
+        for groups in [&[0x49, 0x1c, 0x15, 2, 0, 0][..], &[0x49, 0x1c, 0x19, 0x18, 0, 0, 0]] {
+            assert!(judge(groups).unwrap_err().contains("which it cannot have"));
+        }
     }
 
     #[test]

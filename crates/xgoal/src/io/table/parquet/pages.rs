@@ -9,6 +9,7 @@
 //! ```
 
 use super::compact::Compact;
+use super::structures::PAGE;
 use crate::io::build::Budget;
 use std::io::{self, Read};
 
@@ -31,9 +32,11 @@ pub(super) fn check<R: Read>(
     let mut at = start;
     let end = start.saturating_add(length);
     while at < end {
-        let mut header = Compact::new(open(at).map_err(|e| e.to_string())?, LONGEST_HEADER);
-        let page =
-            Page::read(&mut header).map_err(|e| format!("a page's header at byte {at}: {e}"))?;
+        let header = || io::Result::Ok(Compact::new(open(at)?, LONGEST_HEADER));
+        let in_header = |e: io::Error| format!("a page's header at byte {at}: {e}");
+        PAGE.check(&mut header().map_err(in_header)?).map_err(in_header)?;
+        let mut header = header().map_err(in_header)?;
+        let page = Page::read(&mut header).map_err(in_header)?;
         if page.unpacked > FREE.saturating_add(page.packed.saturating_mul(PER_BYTE)) {
             let Page { unpacked, packed, .. } = page;
             return Err(format!(
@@ -128,8 +131,14 @@ mod tests {
         for end in 1..page(9, 3, 1).len() - 3 {
             assert!(checked(&page(9, 3, 1)[..end], u64::MAX).is_err(), "cut at {end}");
         }
-        assert!(refused(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 7]).contains("a list of booleans"));
+        assert!(refused(&[0x99, 0xf1, 0xff, 0xff, 0xff, 0xff, 7]).contains("a list of booleans"));
         // A list of structures without end, in ever new structures.
-        assert!(refused(&[0x1c; 100]).contains("too deep"));
+        assert!(refused(&[&[0x9c][..], &[0x1c; 100]].concat()).contains("too deep"));
+        // The sizes as texts, and a page of data as a number.
+        for header in [&[0x28, 0][..], &[0x55, 2]] {
+            assert!(refused(header).contains("which it cannot have"), "{}", refused(header));
+        }
+        // Field 65541, which is 5 in 16 bits.
+        assert!(refused(&[0x0c, 0x8a, 0x80, 8, 0]).contains("a field of number 65541"));
     }
 }
