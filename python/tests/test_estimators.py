@@ -43,7 +43,7 @@ def test_what_is_fitted(graph, fitted):
     np.testing.assert_allclose(fitted.embedding_, mean, atol=1e-7)
     assert fitted.cluster_centers_["layer1"].shape == (6, 8)
     assert fitted.cluster_labels_["layer0"].shape == (240,)
-    assert fitted.n_features_in_ == 80 and fitted.config_["dim"] == 8 and fitted.config_["lr"] == 5e-3
+    assert fitted.n_features_in_ == 80 and fitted.config_["dim"] == 8 and fitted.config_["lr"] == 2e-3
     stages = [record["stage"] for record in fitted.history_]
     assert stages == ["warmup"] * 12 + ["joint"] * 12
     assert all(record["loss"] > 0 and record["seconds"] > 0 for record in fitted.history_)

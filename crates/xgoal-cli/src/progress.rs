@@ -84,6 +84,11 @@ impl Progress {
             f64::from(stage.epochs) / stage.seconds.max(1e-9),
             stage.final_loss
         );
+        self.say(output, line);
+    }
+
+    /// Leaves a line.
+    pub fn say(&self, output: &Output, line: String) {
         self.bar.suspend(|| output.say(line));
     }
 

@@ -12,7 +12,7 @@ use xgoal::io::manifest::ReadOptions;
 use xgoal::io::{answers, columns, model, npy, source, state, torch};
 use xgoal::model::{Model, initial_weights};
 use xgoal::run::Unfinished;
-use xgoal::settings::Settings;
+use xgoal::settings::{Count, Settings};
 use xgoal::train::Trainer;
 use xgoal_view::training::Training;
 
@@ -182,7 +182,10 @@ fn go_on(folder: &Path) -> Result<()> {
     let config = saved.settings.validate(&graph.layer_names())?;
     let small = config.settings().dim <= 16
         && config.settings().kmeans_restarts <= 4
-        && config.layers().iter().all(|layer| layer.clusters <= 16);
+        && config.layers().iter().all(|layer| match layer.clusters {
+            Count::Auto => true,
+            Count::Fixed(clusters) => clusters <= 16,
+        });
     let Some(state) = saved.engine.filter(|_| small) else { return Ok(()) };
     let weights = initial_weights(&config, graph.attributes().cols());
     let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(&graph)?, weights)?;

@@ -60,7 +60,7 @@ impl Trainer {
         let threads = self.threads;
         let trainer = self.trainer.take().expect("it is running");
         let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
-            let config = trainer.config().clone();
+            let config = trainer.resolved();
             let prototypes = trainer.state()?.prototypes;
             let mut engine = trainer.into_engine();
             let layers = engine.embed();

@@ -90,7 +90,7 @@ fn epoch(bencher: Bencher<'_, '_>, form: &str) {
     let mut engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("fits");
     let mut epoch = 0;
     bencher.bench_local(|| {
-        let terms = engine.evaluate(&Step { stage: Stage::Warmup, epoch, recluster: false });
+        let terms = engine.evaluate(&Step { stage: Stage::Warmup, epoch, recluster: None });
         engine.update(1e-3);
         epoch += 1;
         terms

@@ -45,7 +45,7 @@ fn an_epoch_allocates_nothing_of_the_size_of_the_graph() {
     engine.set_prototypes(given.collect());
     for stage in [Stage::Warmup, Stage::Joint] {
         let mut epoch = |epoch| {
-            engine.evaluate(&Step { stage, epoch, recluster: false }).unwrap();
+            engine.evaluate(&Step { stage, epoch, recluster: None }).unwrap();
             engine.update(1e-3);
         };
         // Every thread has had a block of everything.

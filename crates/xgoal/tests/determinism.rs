@@ -29,7 +29,8 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
         let given = (0..graph.layers.len()).map(|v| common::prototypes(v, shape, NODES));
         engine.set_prototypes(given.collect());
         let terms = (0..6).map(|epoch| {
-            let step = Step { stage: Stage::Joint, epoch, recluster: epoch == 1 || epoch == 4 };
+            let recluster = (epoch == 1 || epoch == 4).then_some(&[5; 8][..graph.layers.len()]);
+            let step = Step { stage: Stage::Joint, epoch, recluster };
             let terms = engine.evaluate(&step).unwrap();
             engine.update(5e-3);
             terms

@@ -138,9 +138,9 @@ impl Golden {
     }
 }
 
-fn step(case: &Case, epoch: u32) -> Step {
+fn step(case: &Case, epoch: u32) -> Step<'static> {
     let stage = if case.stage == "joint" { Stage::Joint } else { Stage::Warmup };
-    Step { stage, epoch, recluster: false }
+    Step { stage, epoch, recluster: None }
 }
 
 /// The largest difference of two tensors, relative to the largest entry of the second.
@@ -238,7 +238,7 @@ fn single_precision_agrees_with_double_on_a_wider_model() {
         let graph = config.preprocessing().apply(&graph).unwrap();
         let mut single = wide::<f32>(&config, &graph);
         let mut double = wide::<f64>(&config, &graph);
-        let step = Step { stage: Stage::Joint, epoch: 1, recluster: false };
+        let step = Step { stage: Stage::Joint, epoch: 1, recluster: None };
         let (a, b) = (single.evaluate(&step).unwrap(), double.evaluate(&step).unwrap());
         assert!((a.loss - b.loss).abs() < 1e-6 * b.loss, "{a:?} and {b:?}");
         let mut worst = 0f64;

@@ -5,7 +5,7 @@ use xgoal::io::model;
 use xgoal::io::npy::read_f32_matrix;
 use xgoal::io::source::read_source;
 use xgoal::model::mean_of_layers;
-use xgoal::settings::{Encoder, PerLayer};
+use xgoal::settings::{Count, Encoder, PerLayer};
 
 fn releases() -> Vec<PathBuf> {
     let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -25,7 +25,7 @@ fn models_of_every_release_are_read_and_embed_as_they_did() {
             let model = model::read(&file("safetensors")).unwrap();
             let settings = model.config().settings();
             assert_eq!((settings.dim, settings.encoder), (4, encoder));
-            assert_eq!(settings.clusters, PerLayer::Each(vec![3, 4]));
+            assert_eq!(settings.clusters, PerLayer::Each(vec![Count::Fixed(3), Count::Fixed(4)]));
             assert_eq!(model.features(), 10);
             let found = mean_of_layers(&model.embed(&graph).unwrap());
             let expected = read_f32_matrix(&file("npy")).unwrap();

@@ -10,7 +10,7 @@ use xgoal::engine::{Engine, Stage, Step};
 use xgoal::io::source::read_source;
 use xgoal::machine;
 use xgoal::settings::Settings;
-use xgoal::train::MemoryEstimate;
+use xgoal::train::{Choice, MemoryEstimate};
 
 /// Epochs run before the timed ones: caches fill and scratch memory grows.
 const UNTIMED: u32 = 3;
@@ -52,7 +52,9 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = config.settings();
     let mut phases = BTreeMap::new();
     let mut stage = |stage: Stage, period: u32| -> xgoal::Result<Seconds> {
-        let timed = time_epochs(&mut engine, settings, stage, period, args.epochs)?;
+        let choice = Choice::new(&config, &mut engine);
+        let timed =
+            time_epochs(&mut engine, settings, &choice.clusters, stage, period, args.epochs)?;
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };
@@ -80,6 +82,7 @@ struct Timed {
 fn time_epochs(
     engine: &mut CpuEngine,
     settings: &Settings,
+    clusters: &[usize],
     stage: Stage,
     period: u32,
     epochs: u32,
@@ -89,8 +92,8 @@ fn time_epochs(
         Stage::Joint => settings.lr,
     };
     let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
-        let recluster = stage == Stage::Joint && epoch.is_multiple_of(period);
-        engine.evaluate(&Step { stage, epoch, recluster })?;
+        let due = stage == Stage::Joint && epoch.is_multiple_of(period);
+        engine.evaluate(&Step { stage, epoch, recluster: due.then_some(clusters) })?;
         engine.update(rate);
         Ok(())
     };

@@ -124,9 +124,9 @@ pub fn learn(
     output: &Output,
 ) -> anyhow::Result<Learned> {
     let interruption = interrupt::hold();
-    let config = trainer.config().clone();
-    let mut progress = Progress::new(output, config.settings());
+    let mut progress = Progress::new(output, trainer.config().settings());
     let mut told = finished(trainer.progress());
+    let mut chosen = trainer.progress().choice.is_some();
     let mut interrupted = false;
     while let Some(record) = trainer.step()? {
         progress.epoch(&record);
@@ -138,10 +138,19 @@ pub fn learn(
             if let Some(run) = &run
                 && stage.name == Stage::Warmup.as_str()
             {
-                let model = Model::new(config.clone(), trainer.weights())?;
+                let model = Model::new(trainer.config().clone(), trainer.weights())?;
                 run.keep_warmup(&model.with_space(graph.features().cloned())?)?;
             }
             told = finished;
+        }
+        if let Some(choice) = trainer.progress().choice.as_ref().filter(|_| !chosen) {
+            if let Some(reason) = choice.reason() {
+                progress.say(output, reason);
+            }
+            if let Some(run) = &run {
+                run.keep_choice(&trainer)?;
+            }
+            chosen = true;
         }
         if let Some(run) = &mut run {
             run.epoch(&record, &trainer)?;
@@ -156,6 +165,7 @@ pub fn learn(
         run.save(&trainer)?;
     }
     let stages = trainer.progress().stages.clone();
+    let config = trainer.resolved();
     let mut engine = trainer.into_engine();
     let embeddings = mean_of_layers(&engine.embed());
     if let Some(run) = run {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
 
 const SETTINGS: [&str; 8] =
-    ["--set", "dim=16", "--set", "clusters=6", "--set", "max_epochs=60", "--save-every", "4"];
+    ["--set", "dim=16", "--set", "clusters=auto", "--set", "max_epochs=60", "--save-every", "4"];
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::empty();

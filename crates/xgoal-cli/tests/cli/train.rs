@@ -63,6 +63,25 @@ fn the_written_configuration_repeats_the_run() {
 }
 
 #[test]
+fn what_auto_chose_stands_in_the_configuration_and_repeats_the_run() {
+    let sandbox = Sandbox::with_graph();
+    let found = sandbox.train("graph.npz", "found", &["--set", "clusters=auto,3"]);
+    let reason = found.stderr.lines().find(|line| line.starts_with("clusters: ")).unwrap();
+    assert_says(reason, &[", 3, two for each of the ", " directions in which nodes differ"]);
+    let config = sandbox.text("found/config.toml");
+    assert!(config.starts_with(&format!("# {reason}\n")), "{config}");
+    let number: usize = reason["clusters: ".len()..].split(',').next().unwrap().parse().unwrap();
+    assert!((2..=8).contains(&number), "{reason}");
+    assert_says(&config, &[&format!("clusters = [{number}, 3]")]);
+    let given = ["train", "graph.npz", "--out", "given", "--config", "found/config.toml"];
+    let given = sandbox.xgoal(&given).done();
+    assert!(!given.stderr.contains("directions"), "{}", given.stderr);
+    let [found, given] =
+        ["found", "given"].map(|run| sandbox.read(&format!("{run}/embeddings.npy")));
+    assert!(found == given);
+}
+
+#[test]
 fn flags_win_over_single_settings_and_these_over_the_file() {
     let sandbox = Sandbox::with_graph();
     sandbox.write("my.toml", "dim = 5\nseed = 1\nlr = 0.5\n");

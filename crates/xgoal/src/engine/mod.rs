@@ -31,13 +31,13 @@ impl Stage {
 
 /// Which epoch to compute.
 #[derive(Debug, Clone, Copy)]
-pub struct Step {
+pub struct Step<'a> {
     /// The stage, which decides the terms.
     pub stage: Stage,
     /// The epoch within the stage, from 0; with the seed it fixes every random draw.
     pub epoch: u32,
-    /// Whether the prototypes are found again from this epoch's embeddings first.
-    pub recluster: bool,
+    /// How many prototypes each layer has, where they are found again from this epoch's embeddings first.
+    pub recluster: Option<&'a [usize]>,
 }
 
 /// The objective's value and its parts at one epoch.
@@ -91,7 +91,7 @@ pub struct EngineState {
 /// Computes on one graph with one set of weights.
 pub trait Engine {
     /// Computes the objective and, behind the seam, its gradients. The weights stay as they are.
-    fn evaluate(&mut self, step: &Step) -> Result<Terms>;
+    fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms>;
 
     /// Moves the weights by Adam along the last gradients.
     fn update(&mut self, learning_rate: f64);

@@ -38,6 +38,12 @@ const SAMPLE: usize = 1 << 14;
 /// Points of the sample for each cluster.
 const SAMPLE_PER_CLUSTER: usize = 256;
 
+/// Starts that are tried at the same time, each in its own scratch memory.
+pub(crate) fn starts_at_a_time(rows: usize) -> usize {
+    let few = rows.div_ceil(points::BLOCK) < BLOCKS_FOR_SEQUENTIAL_RESTARTS;
+    if few { rayon::current_num_threads() } else { 1 }
+}
+
 /// How points are clustered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KMeans {
@@ -115,7 +121,7 @@ impl KMeans {
         let points = Points::new(points)?;
         let given = from.map(|centers| points.centred(centers)).transpose()?;
         let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
-        let outcomes: Vec<Outcome<T>> = if points.blocks() < BLOCKS_FOR_SEQUENTIAL_RESTARTS {
+        let outcomes: Vec<Outcome<T>> = if starts_at_a_time(points.rows()) > 1 {
             let mut seeds = init::plus_plus(&points, self.clusters, &streams);
             seeds.extend(given);
             let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);

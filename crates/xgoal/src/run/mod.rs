@@ -39,7 +39,7 @@ use crate::io::{atomic, model};
 use crate::matrix::Dense;
 use crate::model::Model;
 use crate::settings::Config;
-use crate::train::{EpochRecord, Progress, Trainer};
+use crate::train::{Choice, EpochRecord, Progress, Trainer};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -123,8 +123,16 @@ fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     models.into_iter().chain(embeddings_files(folder))
 }
 
-fn write_config(folder: &Path, config: &Config) -> Result<()> {
-    atomic::write(&config_path(folder), |w| w.write_all(config.to_toml().as_bytes()))
+/// Writes the settings, with what was chosen in the place of `auto` once it is.
+fn write_config(folder: &Path, config: &Config, choice: Option<&Choice>) -> Result<()> {
+    let text = match choice {
+        None => config.to_toml(),
+        Some(choice) => {
+            let reason = choice.reason().map_or(String::new(), |reason| format!("# {reason}\n"));
+            reason + &config.with_clusters(&choice.clusters).to_toml()
+        }
+    };
+    atomic::write(&config_path(folder), |w| w.write_all(text.as_bytes()))
 }
 
 impl Run {
@@ -146,7 +154,7 @@ impl Run {
         let run = Self::new(folder.to_path_buf(), lock, metrics, graph.fingerprint(), 0);
         run.checkpoints.clear()?;
         run.write_state(config, &Progress::new(config.settings()), None)?;
-        write_config(folder, config)?;
+        write_config(folder, config, None)?;
         Ok(run)
     }
 
@@ -264,6 +272,11 @@ impl Run {
     /// Keeps the model that the joint stage starts from.
     pub fn keep_warmup(&self, model: &Model) -> Result<()> {
         model::write(&warmup_path(&self.folder), model)
+    }
+
+    /// Writes what was chosen where settings are `auto` into the settings' file.
+    pub fn keep_choice<E: Engine>(&self, trainer: &Trainer<E>) -> Result<()> {
+        write_config(&self.folder, trainer.config(), trainer.progress().choice.as_ref())
     }
 
     /// Writes what was learnt. The states go once training is over.

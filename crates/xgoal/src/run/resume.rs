@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::io::atomic;
 use crate::io::state::SavedState;
-use crate::settings::Settings;
+use crate::settings::{PerLayer, Settings};
 use std::path::{Path, PathBuf};
 
 /// A run that is not over, taken by this process.
@@ -50,9 +50,18 @@ impl Unfinished {
         if !path.exists() {
             return Ok(());
         }
-        let mut settings = self.state.settings.clone();
+        let begun = &self.state.settings;
+        let mut settings = begun.clone();
         settings.read_file(&path)?;
-        match self.state.settings.difference(&settings) {
+        // What was chosen is in the place of `auto`; perhaps after this state was saved.
+        let chosen = match &self.state.progress.choice {
+            Some(choice) => settings.clusters == PerLayer::fixed(&choice.clusters),
+            None => begun.clusters.any_auto(),
+        };
+        if chosen {
+            settings.clusters = begun.clusters.clone();
+        }
+        match begun.difference(&settings) {
             None => Ok(()),
             Some(difference) => Err(Error::Data(format!(
                 "{}: changed since the run was begun: {difference}; put it back to go on, or begin \
@@ -87,10 +96,8 @@ impl Unfinished {
             atomic::clear(&file)?;
         }
         Checkpoints::of(&folder).clear()?;
-        if !config_path(&folder).exists() {
-            let config = state.settings.clone().validate(&graph.layer_names())?;
-            write_config(&folder, &config)?;
-        }
+        let config = state.settings.clone().validate(&graph.layer_names())?;
+        write_config(&folder, &config, state.progress.choice.as_ref())?;
         let epochs = state.progress.epochs();
         let (metrics, lines) = Metrics::reopen(metrics_path(&folder), epochs)?;
         if lines < epochs {

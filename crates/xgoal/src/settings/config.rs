@@ -1,4 +1,4 @@
-use super::{Method, PerLayer, Settings};
+use super::{Count, Method, PerLayer, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 
@@ -15,7 +15,7 @@ pub struct LayerConfig {
     /// The layer's name.
     pub name: String,
     /// K.
-    pub clusters: usize,
+    pub clusters: Count,
     /// Temperature of L_C.
     pub tau: f64,
     /// w_v.
@@ -73,12 +73,10 @@ impl Settings {
         let mut layers = Vec::with_capacity(count);
         for (v, name) in layer_names.iter().enumerate() {
             let (k, t, w) = (clusters[v], tau[v], weights[v]);
-            range(
-                "clusters",
-                k as f64,
-                "from 1 to 2^31",
-                (1.0..=2f64.powi(31)).contains(&(k as f64)),
-            )?;
+            if let Count::Fixed(k) = k {
+                let k = k as f64;
+                range("clusters", k, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&k))?;
+            }
             range("tau", t, "a finite number above 0", t.is_finite() && t > 0.0)?;
             range("layer_weights", w, "a finite number of at least 0", w.is_finite() && w >= 0.0)?;
             layers.push(LayerConfig { name: name.clone(), clusters: k, tau: t, weight: w });
@@ -128,6 +126,15 @@ impl Config {
         self.settings.to_table().to_string()
     }
 
+    /// The same with these numbers of clusters.
+    pub(crate) fn with_clusters(&self, clusters: &[usize]) -> Self {
+        let mut config = self.clone();
+        let layers = config.layers.iter_mut().zip(clusters);
+        layers.for_each(|(layer, k)| layer.clusters = Count::Fixed(*k));
+        config.settings.clusters = PerLayer::fixed(clusters);
+        config
+    }
+
     /// The preprocessing part.
     pub fn preprocessing(&self) -> Preprocessing {
         Preprocessing {
@@ -142,6 +149,7 @@ impl Config {
 mod tests {
     use super::*;
     use crate::settings::Preset;
+    use Count::Fixed;
 
     fn names(n: usize) -> Vec<String> {
         (0..n).map(|i| format!("l{i}")).collect()
@@ -185,12 +193,12 @@ mod tests {
     fn per_layer_values_follow_the_layers_of_a_preset() {
         let mut s = Preset::Acm.settings();
         s.choose_layers(vec!["PAP".to_string(), "PLP".to_string()]);
-        assert_eq!(s.clusters, PerLayer::Each(vec![5, 30]));
+        assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5), Fixed(30)]));
         s.choose_layers(vec!["PAP".to_string()]);
-        assert_eq!(s.clusters, PerLayer::Each(vec![5]));
+        assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));
         assert_eq!(s.tau, PerLayer::Each(vec![1.0]));
         // Layers the preset does not know leave its values to be checked by validate.
         s.choose_layers(vec!["x".to_string()]);
-        assert_eq!(s.clusters, PerLayer::Each(vec![5]));
+        assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));
     }
 }

@@ -1,6 +1,6 @@
 //! Reading and writing settings by key: a TOML file, `--set key=value`, and `config.toml`.
 
-use super::{PerLayer, Settings};
+use super::{Count, PerLayer, Settings};
 use crate::error::{Error, ParseError, Result};
 use std::path::Path;
 use toml::Value;
@@ -44,6 +44,8 @@ macro_rules! keys {
 trait Reader {
     type Out;
     const EXPECTED: &'static str;
+    /// Where there may be one for each layer.
+    const EXPECTED_EACH: &'static str = "a number, or a list with one number per layer";
     fn read(value: &Value) -> Option<Self::Out>;
     fn write(out: &Self::Out) -> Option<Value>;
 }
@@ -57,6 +59,26 @@ impl Reader for Whole {
     }
     fn write(out: &usize) -> Option<Value> {
         Some(Value::Integer(*out as i64))
+    }
+}
+
+struct WholeOrAuto;
+impl Reader for WholeOrAuto {
+    type Out = Count;
+    const EXPECTED: &'static str = "a whole number of at least 0, or \"auto\"";
+    const EXPECTED_EACH: &'static str =
+        "a whole number or \"auto\", or a list with one of these per layer";
+    fn read(value: &Value) -> Option<Count> {
+        match value.as_str() {
+            Some("auto") => Some(Count::Auto),
+            _ => Whole::read(value).map(Count::Fixed),
+        }
+    }
+    fn write(out: &Count) -> Option<Value> {
+        match out {
+            Count::Auto => Some(Value::String("auto".into())),
+            Count::Fixed(count) => Whole::write(count),
+        }
     }
 }
 
@@ -124,7 +146,7 @@ impl Reader for Names {
 struct Each<R>(std::marker::PhantomData<R>);
 impl<R: Reader> Reader for Each<R> {
     type Out = PerLayer<R::Out>;
-    const EXPECTED: &'static str = "a number, or a list with one number per layer";
+    const EXPECTED: &'static str = R::EXPECTED_EACH;
     fn read(value: &Value) -> Option<Self::Out> {
         match value {
             Value::Array(list) => {
@@ -143,7 +165,7 @@ impl<R: Reader> Reader for Each<R> {
     }
 }
 
-type EachWhole = Each<Whole>;
+type EachCount = Each<WholeOrAuto>;
 type EachNumber = Each<Number>;
 
 macro_rules! choice_reader {
@@ -182,7 +204,7 @@ keys! {
     augmentation: AugmentationChoice,
     drop_attributes: Switch,
     drop_edges: Switch,
-    clusters: EachWhole,
+    clusters: EachCount,
     tau: EachNumber,
     cluster_every: Whole,
     kmeans_restarts: Whole,

@@ -79,6 +79,15 @@ choices! {
     }
 }
 
+/// A number, or one that is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// `auto`: found when the warm-up is over, see [`crate::train::Choice`].
+    Auto,
+    /// So many.
+    Fixed(usize),
+}
+
 /// One value for all layers, or one per layer in their order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PerLayer<T> {
@@ -110,7 +119,7 @@ pub struct Settings {
     /// `drop_edges`: whether the positive view loses edges.
     pub drop_edges: bool,
     /// `clusters`: K, the number of prototypes.
-    pub clusters: PerLayer<usize>,
+    pub clusters: PerLayer<Count>,
     /// `tau`: temperature of L_C.
     pub tau: PerLayer<f64>,
     /// `cluster_every`: epochs between two clusterings.
@@ -165,6 +174,25 @@ impl Settings {
             self.layer_weights.reorder(old.len(), &places);
         }
         self.layers = Some(names);
+    }
+}
+
+impl PerLayer<Count> {
+    /// These, as one where all are the same.
+    pub(crate) fn fixed(counts: &[usize]) -> Self {
+        let fixed: Vec<Count> = counts.iter().copied().map(Count::Fixed).collect();
+        match fixed.split_first() {
+            Some((first, rest)) if rest.iter().all(|k| k == first) => PerLayer::One(*first),
+            _ => PerLayer::Each(fixed),
+        }
+    }
+
+    /// Whether any is to be found.
+    pub(crate) fn any_auto(&self) -> bool {
+        match self {
+            PerLayer::One(one) => *one == Count::Auto,
+            PerLayer::Each(list) => list.contains(&Count::Auto),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 use super::{
-    Activation, AttributeNorm, Augmentation, EdgeNorm, Encoder, Method, PerLayer, SelfLoops,
+    Activation, AttributeNorm, Augmentation, Count, EdgeNorm, Encoder, Method, PerLayer, SelfLoops,
     Settings,
 };
 
@@ -19,6 +19,7 @@ choices! {
     }
 }
 
+use Count::{Auto, Fixed};
 use PerLayer::{Each, One};
 
 impl Preset {
@@ -34,7 +35,7 @@ impl Preset {
             Preset::Auto => auto,
             Preset::Acm => Settings {
                 layers: names(&["PLP", "PAP"]),
-                clusters: Each(vec![30, 5]),
+                clusters: Each(vec![Fixed(30), Fixed(5)]),
                 tau: Each(vec![0.02, 1.0]),
                 lambda_c: 0.1,
                 mu_n: 1e-5,
@@ -46,7 +47,7 @@ impl Preset {
             },
             Preset::Imdb => Settings {
                 layers: names(&["MDM", "MAM"]),
-                clusters: One(50),
+                clusters: One(Fixed(50)),
                 tau: One(1.0),
                 lambda_c: 0.1,
                 mu_n: 1e-4,
@@ -58,7 +59,7 @@ impl Preset {
             },
             Preset::Dblp => Settings {
                 layers: names(&["PAP", "PPrefP", "PATAP"]),
-                clusters: One(4),
+                clusters: One(Fixed(4)),
                 tau: One(1.0),
                 lambda_c: 0.01,
                 mu_n: 1e-5,
@@ -72,7 +73,7 @@ impl Preset {
             },
             Preset::Amazon => Settings {
                 layers: names(&["IVI", "IBI", "IOI"]),
-                clusters: One(4),
+                clusters: One(Fixed(4)),
                 tau: One(1.0),
                 lambda_c: 0.01,
                 mu_n: 1e-3,
@@ -101,7 +102,7 @@ fn auto() -> Settings {
         augmentation: Augmentation::Dropout,
         drop_attributes: true,
         drop_edges: true,
-        clusters: One(30),
+        clusters: One(Auto),
         tau: One(1.0),
         cluster_every: 5,
         kmeans_restarts: 10,
@@ -111,7 +112,7 @@ fn auto() -> Settings {
         mu_c: 2e-2,
         align_tau: 1.0,
         layer_weights: One(1.0),
-        lr: 5e-3,
+        lr: 2e-3,
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,

@@ -14,8 +14,10 @@
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
 
+mod choice;
 mod memory;
 
+pub use choice::Choice;
 pub use memory::MemoryEstimate;
 
 use crate::engine::{Engine, EngineState, Stage, Step};
@@ -88,6 +90,9 @@ pub struct Progress {
     pub kept_loss: Option<f64>,
     /// The last losses, as many as are averaged.
     pub recent: Vec<f64>,
+    /// How many prototypes layers have, once the joint stage has begun.
+    #[serde(default)]
+    pub choice: Option<Choice>,
     /// One report per stage that has begun.
     pub stages: Vec<StageReport>,
     /// Whether the last stage has ended.
@@ -105,6 +110,7 @@ impl Progress {
             since_best: 0,
             kept_loss: None,
             recent: Vec::new(),
+            choice: None,
             stages: Vec::new(),
             done: false,
         }
@@ -118,6 +124,7 @@ impl Progress {
     /// Whether training by these settings can stand here; a file may say anything.
     pub(crate) fn is_possible(&self, settings: &Settings) -> bool {
         let names: &[&str] = if settings.warmup { &["warmup", "joint"] } else { &["joint"] };
+        let layers = settings.layers.as_ref().map_or(0, Vec::len);
         // Stages before the current one have run; the current one may not have begun.
         let current = if self.joint { names.len() - 1 } else { 0 };
         let begun = self.stages.iter().map(|s| s.name.as_str());
@@ -128,6 +135,7 @@ impl Progress {
             && self.epoch as usize <= settings.max_epochs
             && self.since_best <= self.epoch
             && self.recent.len() <= (settings.patience / 5).max(1)
+            && self.choice.as_ref().is_none_or(|choice| choice.is_possible(layers))
     }
 
     /// Judges a loss: whether it is a best that counts. One that cannot be judged yet is.
@@ -188,9 +196,12 @@ impl<E: Engine> Trainer<E> {
         let stage = self.stage();
         let epoch = self.progress.epoch;
         let clustered = settings.lambda_c > 0.0 || (self.config.aligned() && settings.mu_c > 0.0);
-        let recluster = stage == Stage::Joint
-            && clustered
-            && (epoch as usize).is_multiple_of(settings.cluster_every);
+        let due = (epoch as usize).is_multiple_of(settings.cluster_every);
+        let reclustered = stage == Stage::Joint && clustered && due;
+        let recluster = reclustered.then(|| {
+            let choose = || Choice::new(&self.config, &mut self.engine);
+            &self.progress.choice.get_or_insert_with(choose).clusters[..]
+        });
         let terms = self.engine.evaluate(&Step { stage, epoch, recluster })?;
         for (term, value) in [
             ("l_n", Some(terms.l_n)),
@@ -240,7 +251,7 @@ impl<E: Engine> Trainer<E> {
             mi_node: terms.mi_node,
             mi_cluster: terms.mi_cluster,
             agreement: terms.agreement,
-            reclustered: recluster,
+            reclustered,
             patience_left,
             seconds,
         }))
@@ -306,9 +317,17 @@ impl<E: Engine> Trainer<E> {
         &self.progress
     }
 
-    /// The settings it runs by.
+    /// The settings it runs by, as they were given.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The settings with what was chosen since in the place of `auto`.
+    pub fn resolved(&self) -> Config {
+        match &self.progress.choice {
+            Some(choice) => self.config.with_clusters(&choice.clusters),
+            None => self.config.clone(),
+        }
     }
 
     /// A copy of the weights as they are.
@@ -351,13 +370,9 @@ mod tests {
     }
 
     impl Engine for Script {
-        fn evaluate(&mut self, step: &Step) -> Result<Terms> {
-            self.told.push(format!(
-                "{}{}{}",
-                step.stage.as_str(),
-                step.epoch,
-                if step.recluster { "c" } else { "" }
-            ));
+        fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
+            let clusters = step.recluster.map_or(String::new(), |k| format!("c{k:?}"));
+            self.told.push(format!("{}{}{clusters}", step.stage.as_str(), step.epoch));
             Ok(Terms { loss: self.losses.remove(0), ..Terms::default() })
         }
         fn update(&mut self, learning_rate: f64) {
@@ -397,6 +412,7 @@ mod tests {
             ("warmup_lr", "5"),
             ("lr", "1"),
             ("cluster_every", "2"),
+            ("clusters", "3"),
         ]
         .iter()
         .chain(set)
@@ -421,7 +437,7 @@ mod tests {
         assert_eq!(
             t.into_engine().told.join(" "),
             "warmup0 remember lr5 warmup1 remember lr5 warmup2 lr5 warmup3 lr5 recall reset \
-             joint0c lr1 joint1 lr1 joint2c lr1 joint3 lr1"
+             joint0c[3] lr1 joint1 lr1 joint2c[3] lr1 joint3 lr1"
         );
     }
 

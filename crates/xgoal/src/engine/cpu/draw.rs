@@ -51,7 +51,7 @@ impl Draw {
     }
 
     /// Draws everything afresh, as a function of seed, stage, epoch and layer alone.
-    pub fn redraw(&mut self, settings: &Settings, step: &Step, layer: usize) {
+    pub fn redraw(&mut self, settings: &Settings, step: &Step<'_>, layer: usize) {
         let stream = |purpose| stream(settings.seed, purpose, step, layer);
         let keep = 1.0 - settings.p_drop;
         self.attributes.draw(stream(Purpose::AttributeMask), keep);
@@ -64,7 +64,7 @@ impl Draw {
 }
 
 /// The stream of one purpose in one epoch of one layer.
-pub fn stream(seed: u64, purpose: Purpose, step: &Step, layer: usize) -> Stream {
+pub fn stream(seed: u64, purpose: Purpose, step: &Step<'_>, layer: usize) -> Stream {
     Stream::new(seed, purpose)
         .substream(step.stage as u64)
         .substream(u64::from(step.epoch))

@@ -13,7 +13,7 @@
 //!     views and workspace   4 N d (3 V + 2) + 8 N V
 //!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
 //!     partial sums          32 F d where X^T G reads the nodes in order
-//!     the largest of        8 N d + 6 N K for k-means, one layer at a time;
+//!     the largest of        8 N d + 6 N K for k-means, one layer at a time; 6 N K a thread for small graphs;
 //!                           16 V (2 F d + d) + 4 N V for a state on its way to disk or back;
 //!                           4 N d (V + 1) for the embeddings at the end
 //! ```
@@ -23,8 +23,9 @@
 use super::adjacency::Adjacency;
 use super::attributes::Attributes;
 use crate::graph::MultiplexGraph;
+use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
-use crate::settings::{PerLayer, Settings};
+use crate::settings::{Count, PerLayer, Settings};
 
 /// What the executable itself takes.
 const PROCESS: u64 = 10_000_000;
@@ -80,11 +81,17 @@ impl Footprint {
             }
         };
         let weights = v * (2 * features * d + d);
-        let clusters = match &settings.clusters {
-            PerLayer::One(k) => *k as u64,
-            PerLayer::Each(all) => all.iter().copied().max().unwrap_or(0) as u64,
+        // Those that are found are no more than the columns.
+        let most = |count: &Count| match count {
+            Count::Auto => d,
+            Count::Fixed(k) => *k as u64,
         };
-        let clustering = 8 * n * d + 6 * n * clusters.min(n);
+        let clusters = match &settings.clusters {
+            PerLayer::One(count) => most(count),
+            PerLayer::Each(all) => all.iter().map(most).max().unwrap_or(0),
+        };
+        let starts = kmeans::starts_at_a_time(graph.nodes()) as u64;
+        let clustering = 8 * n * d + 6 * n * clusters.min(n) * starts;
         let saving = 16 * weights + 4 * n * v;
         let embedding = 4 * n * d * (v + 1);
         Self {

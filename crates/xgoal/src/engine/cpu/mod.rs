@@ -205,12 +205,12 @@ impl<T: Kernels> CpuEngine<T> {
     ///
     /// Embeddings move little between two clusterings, so the last centres are nearly always the
     /// best start; a few fresh seedings keep a better one from being missed.
-    fn recluster(&mut self, step: &Step) -> Result<()> {
+    fn recluster(&mut self, clusters: &[usize], step: &Step<'_>) -> Result<()> {
         let settings = self.config.settings();
         let mut found = Vec::with_capacity(self.views.len());
-        for (v, (layer, views)) in self.config.layers().iter().zip(&self.views).enumerate() {
+        for (v, (clusters, views)) in clusters.iter().zip(&self.views).enumerate() {
             // The graph may be smaller than the clusters asked for.
-            let clusters = layer.clusters.min(self.graph.nodes);
+            let clusters = (*clusters).min(self.graph.nodes);
             let last = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
             let points = View::from(&views.anchor);
             let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
@@ -233,7 +233,7 @@ impl<T: Kernels> CpuEngine<T> {
 }
 
 impl<T: Kernels> Engine for CpuEngine<T> {
-    fn evaluate(&mut self, step: &Step) -> Result<Terms> {
+    fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
         self.clock.start();
         for v in 0..self.weights.len() {
             self.draws[v].redraw(self.config.settings(), step, v);
@@ -249,8 +249,8 @@ impl<T: Kernels> Engine for CpuEngine<T> {
                 &mut self.clock,
             );
         }
-        if step.recluster {
-            self.recluster(step)?;
+        if let Some(clusters) = step.recluster {
+            self.recluster(clusters, step)?;
         }
         self.clock.stop(Phase::Cluster);
         let objective = Objective::new(&self.config, step.stage, self.prototypes.as_deref());
