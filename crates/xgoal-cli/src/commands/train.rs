@@ -144,13 +144,13 @@ pub fn learn(
             told = finished;
         }
         if let Some(choice) = trainer.progress().choice.as_ref().filter(|_| !chosen) {
+            chosen = true;
             if let Some(reason) = choice.reason() {
                 progress.say(output, reason);
+                if let Some(run) = &run {
+                    run.keep_choice(&trainer)?;
+                }
             }
-            if let Some(run) = &run {
-                run.keep_choice(&trainer)?;
-            }
-            chosen = true;
         }
         if let Some(run) = &mut run {
             run.epoch(&record, &trainer)?;

@@ -125,13 +125,8 @@ fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Writes the settings, with what was chosen in the place of `auto` once it is.
 fn write_config(folder: &Path, config: &Config, choice: Option<&Choice>) -> Result<()> {
-    let text = match choice {
-        None => config.to_toml(),
-        Some(choice) => {
-            let reason = choice.reason().map_or(String::new(), |reason| format!("# {reason}\n"));
-            reason + &config.with_clusters(&choice.clusters).to_toml()
-        }
-    };
+    let reason = choice.and_then(Choice::reason).map_or(String::new(), |r| format!("# {r}\n"));
+    let text = reason + &config.with_choice(choice).to_toml();
     atomic::write(&config_path(folder), |w| w.write_all(text.as_bytes()))
 }
 

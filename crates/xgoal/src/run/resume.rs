@@ -55,7 +55,7 @@ impl Unfinished {
         settings.read_file(&path)?;
         // What was chosen is in the place of `auto`; perhaps after this state was saved.
         let chosen = match &self.state.progress.choice {
-            Some(choice) => settings.clusters == PerLayer::fixed(&choice.clusters),
+            Some(choice) => choice.found().is_some_and(|k| settings.clusters == PerLayer::fixed(k)),
             None => begun.clusters.any_auto(),
         };
         if chosen {

@@ -1,6 +1,7 @@
 use super::{Count, Method, PerLayer, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
+use crate::train::Choice;
 
 /// Validated settings for a known list of layers.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,9 +127,10 @@ impl Config {
         self.settings.to_table().to_string()
     }
 
-    /// The same with these numbers of clusters.
-    pub(crate) fn with_clusters(&self, clusters: &[usize]) -> Self {
+    /// The same with what was found in the place of `auto`.
+    pub(crate) fn with_choice(&self, choice: Option<&Choice>) -> Self {
         let mut config = self.clone();
+        let Some(clusters) = choice.and_then(Choice::found) else { return config };
         let layers = config.layers.iter_mut().zip(clusters);
         layers.for_each(|(layer, k)| layer.clusters = Count::Fixed(*k));
         config.settings.clusters = PerLayer::fixed(clusters);

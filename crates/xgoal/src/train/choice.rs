@@ -48,6 +48,11 @@ impl Choice {
         Self { clusters: clusters.collect(), dimensions }
     }
 
+    /// The prototypes of each layer, unless all were given.
+    pub(crate) fn found(&self) -> Option<&[usize]> {
+        self.dimensions.map(|_| &self.clusters[..])
+    }
+
     /// What was chosen and why, in words; nothing where all was given.
     pub fn reason(&self) -> Option<String> {
         let dimensions = self.dimensions?;

@@ -324,10 +324,7 @@ impl<E: Engine> Trainer<E> {
 
     /// The settings with what was chosen since in the place of `auto`.
     pub fn resolved(&self) -> Config {
-        match &self.progress.choice {
-            Some(choice) => self.config.with_clusters(&choice.clusters),
-            None => self.config.clone(),
-        }
+        self.config.with_choice(self.progress.choice.as_ref())
     }
 
     /// A copy of the weights as they are.
