@@ -52,9 +52,11 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = config.settings();
     let mut phases = BTreeMap::new();
     let mut stage = |stage: Stage, period: u32| -> xgoal::Result<Seconds> {
-        let choice = Choice::new(&config, &mut engine);
-        let timed =
-            time_epochs(&mut engine, settings, &choice.clusters, stage, period, args.epochs)?;
+        let clusters = match stage {
+            Stage::Warmup => Vec::new(),
+            Stage::Joint => Choice::new(&config, &mut engine).clusters,
+        };
+        let timed = time_epochs(&mut engine, settings, &clusters, stage, period, args.epochs)?;
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };

@@ -38,9 +38,8 @@ impl Choice {
             .clone()
             .any(|count| count == Count::Auto)
             .then(|| dimensions(&mean_of_layers(&engine.embed())));
-        let most = config.settings().dim.max(2);
-        let found = (PER_DIMENSION * dimensions.unwrap_or_default()).round().max(2.0) as usize;
-        let found = found.min(most);
+        let found = (PER_DIMENSION * dimensions.unwrap_or_default()).round() as usize;
+        let found = found.clamp(2, config.settings().dim.max(2));
         let clusters = counts.map(|count| match count {
             Count::Auto => found,
             Count::Fixed(count) => count,
