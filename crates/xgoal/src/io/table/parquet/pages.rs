@@ -67,7 +67,9 @@ impl Page {
             match (field, kind) {
                 (2, 5) => page.unpacked = header.size()?,
                 (3, 5) => page.packed = header.size()?,
-                (5 | 8, 12) => page.values = header.number_of(1)?,
+                (5 | 7 | 8, 12) => {
+                    page.values = page.values.saturating_add(header.number_of(1)?);
+                }
                 _ => header.skip(kind, 0)?,
             }
         }
@@ -131,6 +133,10 @@ mod tests {
         for end in 1..page(9, 3, 1).len() - 3 {
             assert!(checked(&page(9, 3, 1)[..end], u64::MAX).is_err(), "cut at {end}");
         }
+        // A dictionary of 2^31 - 1 values in 3 bytes.
+        let dictionary =
+            [0x15, 4, 0x15, 6, 0x15, 6, 0x4c, 0x15, 0xfe, 0xff, 0xff, 0xff, 15, 0, 0, 1, 2, 3];
+        assert!(checked(&dictionary, 1 << 30).unwrap_err().contains("unpack to more"));
         assert!(refused(&[0x99, 0xf1, 0xff, 0xff, 0xff, 0xff, 7]).contains("a list of booleans"));
         // A list of structures without end, in ever new structures.
         assert!(refused(&[&[0x9c][..], &[0x1c; 100]].concat()).contains("too deep"));
