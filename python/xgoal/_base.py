@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,6 +73,9 @@ class Estimator(Parameters):
         threads, verbose = threads_of(self.n_jobs), level_of(self.verbose)
         settings = self._settings()
         trainer = _xgoal.Trainer(graph._native(settings.layers), settings, threads)
+        for reason in trainer.reasons:
+            if reason.startswith("layers:"):
+                warnings.warn(reason, stacklevel=2)
         history: list[dict[str, Any]] = []
         try:
             with Progress(verbose) as progress:

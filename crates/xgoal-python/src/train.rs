@@ -36,7 +36,13 @@ impl Trainer {
     #[new]
     fn new(py: Python<'_>, graph: &Graph, settings: &Settings, threads: usize) -> PyResult<Self> {
         let graph = &graph.0;
-        let config = settings.0.clone().validate(&graph.layer_names()).map_err(raise)?;
+        let fitted = pool::run(py, threads, || settings.0.clone().fit(graph))?;
+        // Layers that carry nothing are left out.
+        let fewer = (fitted.layers().len() < graph.layers().len())
+            .then(|| graph.clone().select_layers(&fitted.layer_names()))
+            .transpose()
+            .map_err(raise)?;
+        let (config, graph) = (fitted, fewer.as_ref().unwrap_or(graph));
         MemoryEstimate::of(graph, config.settings()).check(None).map_err(raise)?;
         let trainer = pool::run(py, threads, || {
             let weights = initial_weights(&config, graph.attributes().cols());
@@ -44,6 +50,12 @@ impl Trainer {
             Ok(xgoal::train::Trainer::new(engine, config))
         })?;
         Ok(Self { trainer: Some(trainer), threads })
+    }
+
+    /// What was chosen before training, and why.
+    #[getter]
+    fn reasons(&mut self) -> PyResult<Vec<String>> {
+        Ok(self.running()?.config().reasons().to_vec())
     }
 
     /// Runs an epoch and gives its line of `metrics.jsonl`; none when training is over.

@@ -108,7 +108,7 @@ impl Model {
         }
         let dim = config.settings().dim;
         let features = weights.first().map_or(0, |w| w.weight.rows());
-        let has_self = config.settings().encoder == Encoder::FirstOrder;
+        let has_self = config.encoder() == Encoder::FirstOrder;
         for (layer, w) in layers.iter().zip(&weights) {
             let expected = (features, dim);
             let shapes = [Some(&w.weight), w.self_weight.as_ref()];
@@ -126,7 +126,7 @@ impl Model {
                 return Err(Error::Data(format!(
                     "layer `{}`: its weights do not belong to a {} encoder of dim {dim}",
                     layer.name,
-                    config.settings().encoder.as_str()
+                    config.encoder().as_str()
                 )));
             }
             if w.tensors().flatten().any(|v| !v.is_finite()) {
@@ -180,14 +180,11 @@ impl Model {
 pub fn initial_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
     let settings = config.settings();
     let stream = Stream::new(settings.seed, Purpose::Weights);
+    let of_layer = |v: usize| if settings.shared_start { 0 } else { v as u64 };
     (0..config.layers().len())
         .map(|v| {
-            LayerWeights::xavier(
-                features,
-                settings.dim,
-                settings.encoder,
-                stream.substream(v as u64),
-            )
+            let stream = stream.substream(of_layer(v));
+            LayerWeights::xavier(features, settings.dim, config.encoder(), stream)
         })
         .collect()
 }

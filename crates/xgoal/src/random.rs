@@ -34,6 +34,8 @@ pub enum Purpose {
     Clusters = 24,
     /// Where a projection starts.
     Projection = 25,
+    /// Which edges a layer is judged by.
+    Signal = 26,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

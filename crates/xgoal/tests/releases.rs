@@ -24,7 +24,7 @@ fn models_of_every_release_are_read_and_embed_as_they_did() {
             let file = |extension| release.join(encoder.as_str()).with_extension(extension);
             let model = model::read(&file("safetensors")).unwrap();
             let settings = model.config().settings();
-            assert_eq!((settings.dim, settings.encoder), (4, encoder));
+            assert_eq!((settings.dim, settings.encoder), (4, Some(encoder)));
             assert_eq!(settings.clusters, PerLayer::Each(vec![Count::Fixed(3), Count::Fixed(4)]));
             assert_eq!(model.features(), 10);
             let found = mean_of_layers(&model.embed(&graph).unwrap());

@@ -1,4 +1,4 @@
-use super::{resolved, train};
+use super::{fitted, resolved, train};
 use crate::Ending;
 use crate::args::BenchArgs;
 use crate::output::{Output, bytes, count};
@@ -38,7 +38,7 @@ struct Seconds {
 pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let graph = read_source(&args.source, settings.layers.as_deref())?;
-    let config = settings.validate(&graph.layer_names())?;
+    let (config, graph) = fitted(settings, graph, output)?;
     let memory = MemoryEstimate::of(&graph, config.settings());
     memory.check(args.memory.memory_limit)?;
     output.say(format!(

@@ -4,7 +4,7 @@ use crate::args::InfoArgs;
 use crate::output::{Output, bytes, count};
 use serde::Serialize;
 use std::time::Instant;
-use xgoal::graph::Summary;
+use xgoal::graph::{Signal, Summary};
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::io::source;
 use xgoal::machine;
@@ -15,6 +15,12 @@ struct Info {
     #[serde(flatten)]
     summary: Summary,
     memory_estimate_bytes: u64,
+    /// What each layer shows of its nodes, in the layers' order.
+    signals: Vec<Signal>,
+    /// The settings that training would have, as far as they are known before it.
+    settings: serde_json::Value,
+    /// What was chosen among them, and why.
+    reasons: Vec<String>,
     /// How long the source took to read.
     read_seconds: f64,
     /// What was found while its files were read, where the source is a manifest.
@@ -32,10 +38,15 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let (graph, report) = source::load(&args.source, &options)?;
     let read_seconds = started.elapsed().as_secs_f64();
-    let memory = MemoryEstimate::of(&graph, &settings).bytes;
+    let config = settings.fit(&graph)?;
+    let (summary, signals) = (graph.summary(), graph.signals());
+    let trained = graph.select_layers(&config.layer_names())?;
     let info = Info {
-        summary: graph.summary(),
-        memory_estimate_bytes: memory,
+        summary,
+        memory_estimate_bytes: MemoryEstimate::of(&trained, config.settings()).bytes,
+        signals,
+        settings: serde_json::to_value(config.settings().to_table())?,
+        reasons: config.reasons().to_vec(),
         read_seconds,
         source: report,
     };
@@ -57,12 +68,21 @@ fn text(info: &Info) -> String {
     ];
     let width = s.layers.iter().map(|l| l.name.chars().count()).max().unwrap_or(0).max(5);
     lines.push(format!(
-        "\n{:width$}  {:>12}  {:>10}  {:>8}  degree: {:>5} {:>7} {:>9} {:>7}",
-        "layer", "edges", "self-loops", "isolated", "least", "median", "mean", "most"
+        "\n{:width$}  {:>12}  {:>10}  {:>8}  degree: {:>5} {:>7} {:>9} {:>7}  {:>8}  {:>7}",
+        "layer",
+        "edges",
+        "self-loops",
+        "isolated",
+        "least",
+        "median",
+        "mean",
+        "most",
+        "likeness",
+        "closure"
     ));
-    for l in &s.layers {
+    for (l, signal) in s.layers.iter().zip(&info.signals) {
         lines.push(format!(
-            "{:width$}  {:>12}  {:>10}  {:>8}          {:>5} {:>7} {:>9.1} {:>7}{}",
+            "{:width$}  {:>12}  {:>10}  {:>8}          {:>5} {:>7} {:>9.1} {:>7}  {:>8.2}  {:>7.2}{}",
             l.name,
             count(l.edges),
             count(l.self_loops),
@@ -71,8 +91,11 @@ fn text(info: &Info) -> String {
             l.degrees.median,
             l.degrees.mean,
             l.degrees.max,
+            signal.likeness,
+            signal.closure,
             match l {
                 _ if l.edges == 0 => "  (empty)",
+                _ if signal.nothing => "  (carries nothing)",
                 _ if !l.symmetric => "  (not symmetric)",
                 _ => "",
             }
@@ -96,6 +119,7 @@ fn text(info: &Info) -> String {
         None => "splits    none".to_string(),
     });
     lines.push(format!("memory    about {} to train", bytes(info.memory_estimate_bytes)));
+    lines.extend(info.reasons.iter().map(|reason| format!("auto      {reason}")));
     let remarks = info.source.iter().flat_map(|r| r.remarks());
     lines.extend(remarks.map(|remark| format!("note      {remark}")));
     lines.join("\n")

@@ -22,7 +22,7 @@ use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::machine;
-use xgoal::settings::{Preset, Settings};
+use xgoal::settings::{Config, Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.
 pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
@@ -87,6 +87,18 @@ fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Resul
         settings.set("method", method)?;
     }
     Ok(settings)
+}
+
+/// The configuration for a graph, what was chosen said, and the graph with the layers that are to be trained.
+pub fn fitted(
+    settings: Settings,
+    graph: MultiplexGraph,
+    output: &Output,
+) -> xgoal::Result<(Config, MultiplexGraph)> {
+    let config = settings.fit(&graph)?;
+    config.reasons().iter().for_each(|reason| output.say(reason));
+    let graph = graph.select_layers(&config.layer_names())?;
+    Ok((config, graph))
 }
 
 /// Reads a source, into the columns of a trained model where they are given, and says what is to be said about it.

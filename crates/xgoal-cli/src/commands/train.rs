@@ -1,4 +1,4 @@
-use super::{load, resolved, resumed};
+use super::{fitted, load, resolved, resumed};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
@@ -34,7 +34,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         None => resolved(&args.tuning)?,
     };
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let config = settings.validate(&graph.layer_names())?;
+    let (config, graph) = fitted(settings, graph, output)?;
     MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",

@@ -6,9 +6,11 @@ mod fingerprint;
 pub mod metapath;
 pub mod planted;
 pub mod preprocess;
+mod signal;
 mod summary;
 
 pub use fingerprint::Fingerprint;
+pub use signal::Signal;
 pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};

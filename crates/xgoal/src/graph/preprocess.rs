@@ -2,7 +2,8 @@
 //!
 //! - attributes: each row divided by its sum of absolute values (`l1`), by its Euclidean norm (`l2`),
 //!   or left alone (`none`); empty rows stay zero;
-//! - edges: a node whose row is empty gets a self-loop of weight 1 (`self_loops = "isolated"`), then
+//! - edges: a node whose row is empty gets a self-loop of weight 1 (`self_loops = "isolated"`), or every node that has
+//!   none gets one as heavy as its edges are on average (`all`); then
 //!   `D^-1/2 A D^-1/2` with `D` the row sums (`symmetric`), or no scaling (`none`).
 //!
 //! Sums run in f64, so weights up to f32's range are safe.
@@ -99,7 +100,10 @@ impl Preprocessing {
 
     fn layer<'a>(&self, layer: &'a Layer) -> Result<Normalized<'a>> {
         let weights = match self.self_loops {
-            SelfLoops::Isolated => with_isolated_loops(&layer.adjacency),
+            SelfLoops::Isolated => {
+                with_loops(&layer.adjacency, |r| of_isolated(&layer.adjacency, r))
+            }
+            SelfLoops::All => with_loops(&layer.adjacency, |r| of_all(&layer.adjacency, r)),
             SelfLoops::None => Cow::Borrowed(&layer.adjacency),
         };
         let factors = match self.edges {
@@ -121,27 +125,51 @@ fn scale_row(norm: AttributeNorm, row: &mut [f32]) {
     }
 }
 
-fn with_isolated_loops(m: &Csr) -> Cow<'_, Csr> {
+/// Adds self-loops to the rows that want one, of the weight given for each.
+fn with_loops(m: &Csr, wanted: impl Fn(usize) -> Option<f32>) -> Cow<'_, Csr> {
     let n = m.rows();
-    let isolated = |r: usize| m.row(r).1.iter().all(|v| *v == 0.0);
-    if !(0..n).any(isolated) {
+    if !(0..n).any(|r| wanted(r).is_some()) {
         return Cow::Borrowed(m);
     }
     let mut entries = Vec::with_capacity(m.nnz());
     let mut indptr = vec![0usize];
     let mut indices = Vec::with_capacity(m.nnz());
     for r in 0..n {
-        if isolated(r) {
+        let (cols, values) = m.row(r);
+        let (before, after) = match wanted(r) {
+            None => (cols.len(), cols.len()),
+            // A zero that is stored there makes room.
+            Some(_) => (
+                cols.partition_point(|c| (*c as usize) < r),
+                cols.partition_point(|c| *c as usize <= r),
+            ),
+        };
+        indices.extend_from_slice(&cols[..before]);
+        entries.extend_from_slice(&values[..before]);
+        if let Some(weight) = wanted(r) {
             indices.push(r as u32);
-            entries.push(1.0);
-        } else {
-            let (cols, values) = m.row(r);
-            indices.extend_from_slice(cols);
-            entries.extend_from_slice(values);
+            entries.push(weight);
         }
+        indices.extend_from_slice(&cols[after..]);
+        entries.extend_from_slice(&values[after..]);
         indptr.push(indices.len());
     }
     Cow::Owned(Csr::try_new(n, n, indptr, indices, entries).expect("rows stay sorted"))
+}
+
+/// A loop of weight 1 for a row without an edge.
+fn of_isolated(m: &Csr, r: usize) -> Option<f32> {
+    m.row(r).1.iter().all(|v| *v == 0.0).then_some(1.0)
+}
+
+/// A loop as heavy as an edge of the row is on average, for a row that has none yet.
+fn of_all(m: &Csr, r: usize) -> Option<f32> {
+    let (columns, values) = m.row(r);
+    let own = columns.binary_search(&(r as u32)).is_ok_and(|at| values[at] != 0.0);
+    let edges = values.iter().filter(|v| **v != 0.0);
+    let sum: f64 = edges.clone().map(|v| f64::from(*v)).sum();
+    let mean = (sum / edges.count() as f64) as f32;
+    (!own).then_some(if mean > 0.0 { mean } else { 1.0 })
 }
 
 /// The inverse roots of the row sums.
@@ -192,6 +220,21 @@ mod tests {
         assert_eq!(a.row(2), (&[2u32][..], &[1.0f32][..]));
         assert_eq!(a.row(0).1, [0.5]); // 2 / sqrt(2 * 8)
         assert_eq!(a.row(1).1, [0.5, 0.75]);
+    }
+
+    #[test]
+    fn every_node_gets_a_loop_like_its_edges() {
+        let g = graph(vec![(0, 1, 2.0), (0, 2, 4.0), (1, 0, 2.0), (1, 1, 6.0)]);
+        let all = Preprocessing {
+            attributes: AttributeNorm::None,
+            edges: EdgeNorm::None,
+            self_loops: SelfLoops::All,
+        };
+        let out = all.apply(&g).unwrap();
+        let weights = &out.layers[0].weights;
+        assert_eq!(weights.row(0), (&[0u32, 1, 2][..], &[3.0f32, 2.0, 4.0][..]));
+        assert_eq!(weights.row(1).1, [2.0, 6.0]);
+        assert_eq!(weights.row(2), (&[2u32][..], &[1.0f32][..]));
     }
 
     #[test]

@@ -65,8 +65,9 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let mut settings = Settings::default();
     settings.read_toml(file.entry("config")?)?;
     let layers = settings.layers.clone().ok_or_else(|| wrong("`config` names no layers"))?;
+    let encoder = settings.encoder.unwrap_or_default();
     let weights = (0..layers.len())
-        .map(|v| file.weights(&format!("layers.{v}"), settings.encoder))
+        .map(|v| file.weights(&format!("layers.{v}"), encoder))
         .collect::<Result<Vec<_>>>()?;
     let space = match file.optional_entry("features") {
         None => None,
@@ -110,8 +111,8 @@ pub fn read_checkpoint(path: &Path, mut settings: Settings, layers: &[String]) -
         )));
     }
     settings.dim = weights[0].bias.len();
-    settings.encoder =
-        if weights[0].self_weight.is_some() { Encoder::FirstOrder } else { Encoder::Gcn };
+    let own = weights[0].self_weight.is_some();
+    settings.encoder = Some(if own { Encoder::FirstOrder } else { Encoder::Gcn });
     Model::new(settings.validate(layers)?, weights).map_err(|e| in_file(e, path))
 }
 

@@ -103,8 +103,9 @@ fn parse(bytes: &[u8]) -> Result<SavedState> {
 
 fn engine(file: &TensorFile<'_>, settings: &Settings) -> Result<EngineState> {
     let layers = settings.layers.as_ref().map_or(0, Vec::len);
+    let encoder = settings.encoder.unwrap_or_default();
     let part = |name: &str| -> Result<Vec<_>> {
-        (0..layers).map(|v| file.weights(&format!("{name}.{v}"), settings.encoder)).collect()
+        (0..layers).map(|v| file.weights(&format!("{name}.{v}"), encoder)).collect()
     };
     let [weights, remembered, first_moments, second_moments] = PARTS.map(part);
     let prototypes = |v: usize| {

@@ -123,10 +123,14 @@ fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     models.into_iter().chain(embeddings_files(folder))
 }
 
-/// Writes the settings, with what was chosen in the place of `auto` once it is.
-fn write_config(folder: &Path, config: &Config, choice: Option<&Choice>) -> Result<()> {
-    let reason = choice.and_then(Choice::reason).map_or(String::new(), |r| format!("# {r}\n"));
-    let text = reason + &config.with_choice(choice).to_toml();
+/// Writes the settings, with what was chosen in the place of `auto` once it is, and why.
+fn write_config(folder: &Path, config: &Config, progress: &Progress) -> Result<()> {
+    let choice = progress.choice.as_ref();
+    let reasons = progress.reasons.iter().cloned().chain(choice.and_then(Choice::reason));
+    // A layer's name may hold anything.
+    let reasons: String =
+        reasons.map(|r| format!("# {}\n", r.replace(char::is_control, " "))).collect();
+    let text = reasons + &config.with_choice(choice).to_toml();
     atomic::write(&config_path(folder), |w| w.write_all(text.as_bytes()))
 }
 
@@ -148,8 +152,9 @@ impl Run {
         let metrics = Metrics::create(metrics_path(folder))?;
         let run = Self::new(folder.to_path_buf(), lock, metrics, graph.fingerprint(), 0);
         run.checkpoints.clear()?;
-        run.write_state(config, &Progress::new(config.settings()), None)?;
-        write_config(folder, config, None)?;
+        let progress = Progress::new(config);
+        run.write_state(config, &progress, None)?;
+        write_config(folder, config, &progress)?;
         Ok(run)
     }
 
@@ -271,7 +276,7 @@ impl Run {
 
     /// Writes what was chosen where settings are `auto` into the settings' file.
     pub fn keep_choice<E: Engine>(&self, trainer: &Trainer<E>) -> Result<()> {
-        write_config(&self.folder, trainer.config(), trainer.progress().choice.as_ref())
+        write_config(&self.folder, trainer.config(), trainer.progress())
     }
 
     /// Writes what was learnt. The states go once training is over.

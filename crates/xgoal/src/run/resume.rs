@@ -97,7 +97,7 @@ impl Unfinished {
         }
         Checkpoints::of(&folder).clear()?;
         let config = state.settings.clone().validate(&graph.layer_names())?;
-        write_config(&folder, &config, state.progress.choice.as_ref())?;
+        write_config(&folder, &config, &state.progress)?;
         let epochs = state.progress.epochs();
         let (metrics, lines) = Metrics::reopen(metrics_path(&folder), epochs)?;
         if lines < epochs {

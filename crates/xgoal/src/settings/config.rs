@@ -1,4 +1,4 @@
-use super::{Count, Method, PerLayer, Settings};
+use super::{Count, Encoder, Method, PerLayer, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -8,6 +8,7 @@ use crate::train::Choice;
 pub struct Config {
     settings: Settings,
     layers: Vec<LayerConfig>,
+    reasons: Vec<String>,
 }
 
 /// What differs between layers.
@@ -24,7 +25,8 @@ pub struct LayerConfig {
 }
 
 impl Settings {
-    /// Checks every range, and that per-layer values fit the layers of the graph.
+    /// Checks every range, and that per-layer values fit the layers of the graph. Of what is `auto`, only the number of
+    /// clusters stays so; [`Settings::fit`] looks at the graph.
     pub fn validate(mut self, layer_names: &[String]) -> Result<Config> {
         range(
             "dim",
@@ -83,7 +85,10 @@ impl Settings {
             layers.push(LayerConfig { name: name.clone(), clusters: k, tau: t, weight: w });
         }
         self.layers = Some(layer_names.to_vec());
-        Ok(Config { settings: self, layers })
+        self.encoder.get_or_insert_default();
+        self.normalize_attributes.get_or_insert_default();
+        self.self_loops.get_or_insert_default();
+        Ok(Config { settings: self, layers, reasons: Vec::new() })
     }
 }
 
@@ -110,6 +115,26 @@ impl Config {
     /// The layers in order.
     pub fn layers(&self) -> &[LayerConfig] {
         &self.layers
+    }
+
+    /// Their names.
+    pub fn layer_names(&self) -> Vec<String> {
+        self.layers.iter().map(|layer| layer.name.clone()).collect()
+    }
+
+    /// The encoder's shape.
+    pub fn encoder(&self) -> Encoder {
+        self.settings.encoder.unwrap_or_default()
+    }
+
+    /// What was chosen where settings are `auto`, and why, in words.
+    pub fn reasons(&self) -> &[String] {
+        &self.reasons
+    }
+
+    pub(super) fn with_reasons(mut self, reasons: Vec<String>) -> Self {
+        self.reasons = reasons;
+        self
     }
 
     /// Whether layers are aligned: X-GOAL, and several of them.
@@ -140,9 +165,9 @@ impl Config {
     /// The preprocessing part.
     pub fn preprocessing(&self) -> Preprocessing {
         Preprocessing {
-            attributes: self.settings.normalize_attributes,
+            attributes: self.settings.normalize_attributes.unwrap_or_default(),
             edges: self.settings.normalize_edges,
-            self_loops: self.settings.self_loops,
+            self_loops: self.settings.self_loops.unwrap_or_default(),
         }
     }
 }

@@ -184,6 +184,34 @@ macro_rules! choice_reader {
     };
 }
 
+/// A choice, or `auto`.
+struct OrAuto<R>(std::marker::PhantomData<R>);
+
+macro_rules! or_auto {
+    ($($name:ident = $reader:ident: $expected:literal),+ $(,)?) => {
+        $(type $name = OrAuto<$reader>;
+        impl Reader for $name {
+            type Out = Option<<$reader as Reader>::Out>;
+            const EXPECTED: &'static str = $expected;
+            fn read(value: &Value) -> Option<Self::Out> {
+                match value.as_str() {
+                    Some("auto") => Some(None),
+                    _ => $reader::read(value).map(Some),
+                }
+            }
+            fn write(out: &Self::Out) -> Option<Value> {
+                out.as_ref().map_or(Some(Value::String("auto".into())), $reader::write)
+            }
+        })+
+    };
+}
+
+or_auto! {
+    EncoderOrAuto = EncoderChoice: "\"auto\", \"first-order\" or \"gcn\"",
+    AttributeOrAuto = AttributeChoice: "\"auto\", \"l1\", \"l2\" or \"none\"",
+    LoopOrAuto = LoopChoice: "\"auto\", \"isolated\", \"all\" or \"none\"",
+}
+
 choice_reader! {
     MethodChoice = Method: "\"xgoal\" or \"goal\"",
     ActivationChoice = Activation: "\"tanh\" or \"relu\"",
@@ -191,7 +219,7 @@ choice_reader! {
     AugmentationChoice = Augmentation: "\"dropout\" or \"mask\"",
     AttributeChoice = AttributeNorm: "\"l1\", \"l2\" or \"none\"",
     EdgeChoice = EdgeNorm: "\"symmetric\" or \"none\"",
-    LoopChoice = SelfLoops: "\"isolated\" or \"none\"",
+    LoopChoice = SelfLoops: "\"isolated\", \"all\" or \"none\"",
 }
 
 keys! {
@@ -199,7 +227,7 @@ keys! {
     layers: Names,
     dim: Whole,
     activation: ActivationChoice,
-    encoder: EncoderChoice,
+    encoder: EncoderOrAuto,
     p_drop: Number,
     augmentation: AugmentationChoice,
     drop_attributes: Switch,
@@ -215,6 +243,7 @@ keys! {
     align_tau: Number,
     layer_weights: EachNumber,
     lr: Number,
+    shared_start: Switch,
     warmup: Switch,
     warmup_lr: Number,
     warmup_mu_n: Number,
@@ -222,9 +251,9 @@ keys! {
     patience: Whole,
     min_gain: Number,
     seed: Seed,
-    normalize_attributes: AttributeChoice,
+    normalize_attributes: AttributeOrAuto,
     normalize_edges: EdgeChoice,
-    self_loops: LoopChoice,
+    self_loops: LoopOrAuto,
 }
 
 fn setting(key: &'static str, value: &Value, expected: &str) -> Error {

@@ -6,6 +6,7 @@
 #[macro_use]
 pub(crate) mod choices;
 mod config;
+mod fit;
 mod keys;
 mod presets;
 
@@ -33,8 +34,10 @@ choices! {
 }
 choices! {
     /// The encoder's shape.
+    #[derive(Default)]
     Encoder {
         /// `A X W + X W' + b`, the paper's first-order GCN.
+        #[default]
         FirstOrder = "first-order",
         /// `A X W + b`, the plain GCN.
         Gcn = "gcn",
@@ -51,8 +54,10 @@ choices! {
 }
 choices! {
     /// How attribute rows are scaled.
+    #[derive(Default)]
     AttributeNorm {
         /// By the sum of absolute values.
+        #[default]
         L1 = "l1",
         /// By the Euclidean norm.
         L2 = "l2",
@@ -71,9 +76,13 @@ choices! {
 }
 choices! {
     /// Which nodes get a self-loop of weight 1.
+    #[derive(Default)]
     SelfLoops {
         /// Nodes whose row is empty.
+        #[default]
         Isolated = "isolated",
+        /// Every node that has none.
+        All = "all",
         /// No node.
         None = "none",
     }
@@ -108,8 +117,8 @@ pub struct Settings {
     pub dim: usize,
     /// `activation`.
     pub activation: Activation,
-    /// `encoder`.
-    pub encoder: Encoder,
+    /// `encoder`; `auto` where there is none, see [`Settings::fit`].
+    pub encoder: Option<Encoder>,
     /// `p_drop`: share of entries the positive view loses.
     pub p_drop: f64,
     /// `augmentation`.
@@ -140,6 +149,8 @@ pub struct Settings {
     pub layer_weights: PerLayer<f64>,
     /// `lr`: learning rate of the joint stage.
     pub lr: f64,
+    /// `shared_start`: whether all layers begin with the same weights.
+    pub shared_start: bool,
     /// `warmup`: whether there is a warm-up stage.
     pub warmup: bool,
     /// `warmup_lr`: learning rate of the warm-up.
@@ -154,12 +165,12 @@ pub struct Settings {
     pub min_gain: f64,
     /// `seed`.
     pub seed: u64,
-    /// `normalize_attributes`.
-    pub normalize_attributes: AttributeNorm,
+    /// `normalize_attributes`; `auto` where there is none, see [`Settings::fit`].
+    pub normalize_attributes: Option<AttributeNorm>,
     /// `normalize_edges`.
     pub normalize_edges: EdgeNorm,
-    /// `self_loops`.
-    pub self_loops: SelfLoops,
+    /// `self_loops`; `auto` where there is none, see [`Settings::fit`].
+    pub self_loops: Option<SelfLoops>,
 }
 
 impl Settings {

@@ -30,7 +30,14 @@ impl Preset {
     pub fn settings(self) -> Settings {
         let auto = auto();
         // The paper's stages end when nothing at all is gained.
-        let paper = Settings { min_gain: 0.0, ..auto.clone() };
+        let paper = Settings {
+            encoder: Some(Encoder::FirstOrder),
+            shared_start: false,
+            min_gain: 0.0,
+            normalize_attributes: Some(AttributeNorm::L1),
+            self_loops: Some(SelfLoops::Isolated),
+            ..auto.clone()
+        };
         match self {
             Preset::Auto => auto,
             Preset::Acm => Settings {
@@ -68,7 +75,7 @@ impl Preset {
                 lr: 1e-3,
                 warmup_lr: 1e-3,
                 warmup_mu_n: 1e-5,
-                normalize_attributes: AttributeNorm::L2,
+                normalize_attributes: Some(AttributeNorm::L2),
                 ..paper
             },
             Preset::Amazon => Settings {
@@ -97,7 +104,7 @@ fn auto() -> Settings {
         layers: None,
         dim: 128,
         activation: Activation::Tanh,
-        encoder: Encoder::FirstOrder,
+        encoder: None,
         p_drop: 0.5,
         augmentation: Augmentation::Dropout,
         drop_attributes: true,
@@ -113,6 +120,7 @@ fn auto() -> Settings {
         align_tau: 1.0,
         layer_weights: One(1.0),
         lr: 2e-3,
+        shared_start: true,
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,
@@ -120,8 +128,8 @@ fn auto() -> Settings {
         patience: 100,
         min_gain: 0.02,
         seed: 0,
-        normalize_attributes: AttributeNorm::L1,
+        normalize_attributes: None,
         normalize_edges: EdgeNorm::Symmetric,
-        self_loops: SelfLoops::Isolated,
+        self_loops: None,
     }
 }

@@ -90,6 +90,9 @@ pub struct Progress {
     pub kept_loss: Option<f64>,
     /// The last losses, as many as are averaged.
     pub recent: Vec<f64>,
+    /// What was chosen before training, and why, in words.
+    #[serde(default)]
+    pub reasons: Vec<String>,
     /// How many prototypes layers have, once the joint stage has begun.
     #[serde(default)]
     pub choice: Option<Choice>,
@@ -101,15 +104,16 @@ pub struct Progress {
 
 impl Progress {
     /// Before the first epoch.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(config: &Config) -> Self {
         Self {
-            joint: !settings.warmup,
+            joint: !config.settings().warmup,
             epoch: 0,
             first_loss: None,
             best_loss: None,
             since_best: 0,
             kept_loss: None,
             recent: Vec::new(),
+            reasons: config.reasons().to_vec(),
             choice: None,
             stages: Vec::new(),
             done: false,
@@ -171,7 +175,7 @@ pub struct Trainer<E> {
 impl<E: Engine> Trainer<E> {
     /// At the start of the first stage.
     pub fn new(engine: E, config: Config) -> Self {
-        let progress = Progress::new(config.settings());
+        let progress = Progress::new(&config);
         Self { engine, config, progress }
     }
 

@@ -25,7 +25,7 @@ use super::attributes::Attributes;
 use crate::graph::MultiplexGraph;
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
-use crate::settings::{Count, PerLayer, Settings};
+use crate::settings::{Count, PerLayer, SelfLoops, Settings};
 
 /// What the executable itself takes.
 const PROCESS: u64 = 10_000_000;
@@ -53,8 +53,9 @@ impl Footprint {
         let mut graph_bytes = 40 * n;
         let mut layers = 0;
         let mut room = 0;
+        let loops = if settings.self_loops == Some(SelfLoops::All) { n } else { 0 };
         for layer in graph.layers() {
-            let e = layer.adjacency.nnz() as u64;
+            let e = layer.adjacency.nnz() as u64 + loops;
             graph_bytes += 8 * e + 8 * n;
             match Adjacency::<f32>::tiles(&layer.adjacency) {
                 Some(tiles) => {

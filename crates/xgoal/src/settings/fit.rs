@@ -1,0 +1,125 @@
+//! What `auto` makes of a graph before training begins.
+//!
+//! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
+//!   final mean would hold them.
+//! - `normalize_attributes`: rows of dense attributes are brought to unit length, those of counts to a sum of 1.
+//! - `encoder` and `self_loops`: the plain GCN with a self-loop at every node for dense attributes that hardly tell who
+//!   is joined. Such attributes are mostly noise. The mean over neighbours and layers takes out theirs, but a node's own
+//!   goes through `X W'` into every layer at full weight; as one neighbour among others it does not.
+
+use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings};
+use crate::error::Result;
+use crate::graph::{MultiplexGraph, Signal};
+
+/// Attributes of which more than this share is not zero are dense.
+const DENSE: f64 = 0.5;
+/// Dense attributes that are less alike than this over the edges of every layer are mostly noise.
+const TELLING: f64 = 0.5;
+
+impl Settings {
+    /// Looks at the graph where settings are `auto`, and checks every range. The configuration's layers are those to be
+    /// trained, which may be fewer than the graph has.
+    pub fn fit(mut self, graph: &MultiplexGraph) -> Result<Config> {
+        let mut reasons = Vec::new();
+        let mut names = graph.layer_names();
+        let open = self.layers.is_none() && !self.any_per_layer();
+        let dense = is_dense(graph);
+        let signals = match open || (dense && self.encoder.is_none()) {
+            true => graph.signals(),
+            false => Vec::new(),
+        };
+        if open && let Some((kept, left_out)) = without_nothing(&names, &signals) {
+            reasons.push(format!(
+                "layers: {left_out} left out: nodes that are joined there are no more alike than others, and their \
+                 neighbours are not joined; to keep it, name the layers"
+            ));
+            names = kept;
+        }
+        if self.normalize_attributes.is_none() && dense {
+            self.normalize_attributes = Some(AttributeNorm::L2);
+            reasons.push("normalize_attributes: l2, because most attributes are not zero".into());
+        }
+        if self.encoder.is_none() && dense {
+            let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
+            if likeness < TELLING {
+                self.encoder = Some(Encoder::Gcn);
+                self.self_loops.get_or_insert(SelfLoops::All);
+                reasons.push(format!(
+                    "encoder: gcn with self-loops, because dense attributes hardly tell who is joined (likeness \
+                     {likeness:.2})"
+                ));
+            }
+        }
+        Ok(self.validate(&names)?.with_reasons(reasons))
+    }
+
+    fn any_per_layer(&self) -> bool {
+        matches!(self.clusters, PerLayer::Each(_))
+            || matches!(self.tau, PerLayer::Each(_))
+            || matches!(self.layer_weights, PerLayer::Each(_))
+    }
+}
+
+fn is_dense(graph: &MultiplexGraph) -> bool {
+    let attributes = graph.attributes();
+    attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
+}
+
+/// The layers that carry something, and the names of the others, unless all are of one kind.
+fn without_nothing(names: &[String], signals: &[Signal]) -> Option<(Vec<String>, String)> {
+    let of_kind = |nothing: bool| -> Vec<String> {
+        let layers = names.iter().zip(signals).filter(|(_, s)| s.nothing == nothing);
+        layers.map(|(name, _)| name.clone()).collect()
+    };
+    let (kept, left_out) = (of_kind(false), of_kind(true));
+    (!kept.is_empty() && !left_out.is_empty()).then(|| (kept, left_out.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Layer;
+    use crate::matrix::{Csr, Dense, Matrix};
+    use crate::random::{Purpose, Stream};
+
+    /// A layer of pairs, whose attributes are alike or are not.
+    fn graph(alike: bool) -> MultiplexGraph {
+        let pairs = (0..200u32).map(|n| (n, n ^ 1, 1.0)).collect();
+        let adjacency = Csr::from_triplets(200, 200, pairs).unwrap();
+        let stream = Stream::new(0, Purpose::Planted);
+        let value = |n: u64, c: u64| stream.normal(16 * (if alike { n / 2 } else { n }) + c) as f32;
+        let values = (0..200).flat_map(|n| (0..16).map(move |c| value(n, c))).collect();
+        let attributes = Matrix::Dense(Dense::from_vec(200, 16, values).unwrap());
+        MultiplexGraph::new(vec![Layer { name: "pairs".into(), adjacency }], attributes).unwrap()
+    }
+
+    #[test]
+    fn dense_attributes_that_say_little_are_not_held_against_the_neighbours() {
+        let noisy = Settings::default().fit(&graph(false)).unwrap();
+        assert_eq!(noisy.encoder(), Encoder::Gcn);
+        assert_eq!(noisy.settings().normalize_attributes, Some(AttributeNorm::L2));
+        assert_eq!(noisy.settings().self_loops, Some(SelfLoops::All));
+        assert!(noisy.reasons().iter().any(|r| r.starts_with("encoder: gcn")));
+        let telling = Settings::default().fit(&graph(true)).unwrap();
+        assert_eq!(telling.encoder(), Encoder::FirstOrder);
+        // What is given stays.
+        let mut given = Settings::default();
+        given.set("encoder", "first-order").unwrap();
+        given.set("normalize_attributes", "none").unwrap();
+        let given = given.fit(&graph(false)).unwrap();
+        assert_eq!(given.encoder(), Encoder::FirstOrder);
+        assert_eq!(given.settings().normalize_attributes, Some(AttributeNorm::None));
+        assert!(given.reasons().is_empty());
+    }
+
+    #[test]
+    fn layers_that_carry_nothing_are_left_out_beside_others() {
+        let names = ["a", "b", "c"].map(String::from);
+        let signal = |nothing| Signal { likeness: 0.0, closure: 0.0, nothing };
+        let chosen = |nothing: [bool; 3]| without_nothing(&names, &nothing.map(signal));
+        let (kept, left_out) = chosen([false, true, true]).unwrap();
+        assert_eq!((kept, left_out), (vec!["a".to_string()], "b, c".to_string()));
+        assert_eq!(chosen([false; 3]), None);
+        assert_eq!(chosen([true; 3]), None);
+    }
+}
