@@ -14,6 +14,7 @@ pub mod report;
 pub mod similar;
 pub mod sweep;
 pub mod train;
+mod trials;
 
 use crate::args::{Choice, Tuning};
 use crate::output::{Output, Usage};
