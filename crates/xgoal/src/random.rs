@@ -34,6 +34,10 @@ pub enum Purpose {
     Clusters = 24,
     /// Where a projection starts.
     Projection = 25,
+    /// Which settings a search tries.
+    Trials = 26,
+    /// What a graph loses where embeddings are judged.
+    Judge = 27,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
