@@ -15,6 +15,7 @@ pub mod similar;
 pub mod sweep;
 pub mod train;
 mod trials;
+pub mod tune;
 
 use crate::args::{Choice, Tuning};
 use crate::output::{Output, Usage};
