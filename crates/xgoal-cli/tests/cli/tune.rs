@@ -43,14 +43,14 @@ fn settings_are_tried_once_and_ranked() {
     let taken = trials[4]["runs"][1].as_str().unwrap();
     std::fs::remove_file(sandbox.path(model(taken))).unwrap();
     let second = tune(&sandbox, &SEARCH).done();
-    assert_says(&second.stderr, &["1 to be made", "1 of 1 runs"]);
+    assert_says(&second.stderr, &["1 runs to be made, 1 at a time", "1 of 1 runs"]);
     assert_eq!(written(run), before);
     assert!(sandbox.exists(&model(taken)));
     assert_eq!(second.json()["trials"][4]["criteria"], trials[4]["criteria"]);
 
     // By the labels, and with other threads: nothing is trained, the order may be another.
     let labels = tune(&sandbox, &[&SEARCH[..], &["--labels", "--threads", "1"]].concat()).done();
-    assert_says(&labels.stderr, &["0 to be made"]);
+    assert_says(&labels.stderr, &["0 runs to be made"]);
     let labels = labels.json();
     let scores = labels["trials"].as_array().unwrap().iter();
     let scores: Vec<f64> = scores.map(|t| t["scores"]["macro_f1"].as_f64().unwrap()).collect();
@@ -58,6 +58,8 @@ fn settings_are_tried_once_and_ranked() {
     let text = tune(&sandbox, &SEARCH[..4]).done().stdout;
     assert_says(&text, &["layers*", "rank correlation", "--config t/best.toml", "xgoal report t/"]);
 
+    let little = tune(&sandbox, &[&SEARCH[..], &["--memory-limit", "1M"]].concat());
+    assert_says(&little.refused(4), &["memory limit"]);
     let other = tune(&sandbox, &[&SEARCH[..], &["--set", "dim=4"]].concat());
     assert_says(&other.refused(2), &["with other settings"]);
 }

@@ -13,7 +13,6 @@ use crate::Ending;
 use crate::args::TuneArgs;
 use crate::output::{Output, Usage, count};
 use anyhow::anyhow;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use xgoal::cluster;
 use xgoal::criteria::{self, Criterion, Judge};
@@ -39,13 +38,16 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let jobs = jobs(args, &all, &graph)?;
     let threads = threads(args, &all, &jobs, &graph)?;
     let runs = all.len() * args.seeds;
+    let at_a_time = match threads.len() {
+        0 => String::new(),
+        processes => format!(", {processes} at a time"),
+    };
     output.say(format!(
-        "{}: {} trials of {} runs, {} to be made, {} at a time",
+        "{}: {} trials with {} seeds, {} runs to be made{at_a_time}",
         args.source.display(),
         count(all.len()),
         args.seeds,
-        count(jobs.len()),
-        threads.len()
+        count(jobs.len())
     ));
     for trial in &all {
         let path = settings_path(&args.out, trial);
@@ -57,13 +59,12 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let made = jobs.len();
     let ended = processes::run(jobs, &args.source, &threads, output)?;
     let mut report = Report::new(by, &space, runs);
+    report.runs_done = runs - made + ended.done;
     if ended.interrupted {
         report.interrupted = true;
-        report.runs_done = runs - made + ended.done;
         output.result(&report, || report.text(args))?;
         return Ok(Ending::Interrupted);
     }
-    report.runs_done = runs - made + ended.done;
     let Some(first) = all.iter().find(|trial| !ended.failed.contains_key(&trial.number)) else {
         let reason = ended.failed.values().next().cloned().unwrap_or_default();
         return Err(anyhow!("every trial failed, the first one by: {reason}"));
@@ -147,10 +148,15 @@ fn threads(
     graph: &MultiplexGraph,
 ) -> xgoal::Result<Vec<usize>> {
     let estimates = all.iter().map(|t| MemoryEstimate::of(graph, t.config.settings()));
-    let fit = match estimates.max_by_key(|estimate| estimate.bytes) {
-        Some(largest) if !jobs.is_empty() => largest.processes(args.memory.memory_limit)?,
-        _ => 1,
+    let Some(largest) = estimates.max_by_key(|estimate| estimate.bytes) else {
+        return Ok(Vec::new());
     };
+    // Comparing takes about as much as training does, in this process.
+    largest.check(args.memory.memory_limit)?;
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fit = largest.processes(args.memory.memory_limit)?;
     let threads = rayon::current_num_threads();
     let processes = threads.min(fit).min(jobs.len());
     let share = |i: usize| threads / processes + usize::from(i < threads % processes);
@@ -186,7 +192,7 @@ fn row(
         criteria: Criterion::ALL.iter().filter_map(each).collect(),
         epochs: measured.iter().map(|m| m.epochs).sum(),
         seconds: measured.iter().map(|m| m.seconds).sum(),
-        scores: scores.unwrap_or_else(BTreeMap::new),
+        scores: scores.unwrap_or_default(),
         runs: folders.iter().map(|folder| folder.display().to_string()).collect(),
         ..Row::of(trial)
     })

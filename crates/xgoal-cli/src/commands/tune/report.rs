@@ -29,12 +29,19 @@ impl By {
         }
     }
 
-    /// How good a trial is; more is better.
+    /// What a trial came to, where that is known.
+    fn value(self, row: &Row) -> Option<f64> {
+        let values = if self == By::Labels { &row.scores } else { &row.criteria };
+        values.get(self.name()).copied()
+    }
+
+    /// The same as a number of which more is better.
     fn goodness(self, row: &Row) -> Option<f64> {
-        match self {
-            By::Criterion(c) => row.criteria.get(c.as_str()).map(|value| c.goodness(*value)),
-            By::Labels => row.scores.get(self.name()).copied(),
-        }
+        let value = self.value(row)?;
+        Some(match self {
+            By::Criterion(criterion) => criterion.goodness(value),
+            By::Labels => value,
+        })
     }
 }
 
@@ -119,10 +126,9 @@ impl Report {
         self.rows.sort_by(|a, b| {
             a.failed.is_some().cmp(&b.failed.is_some()).then(good(b).total_cmp(&good(a)))
         });
-        let first = self.rows.first().filter(|row| by.goodness(row).is_some());
-        let best = first.and_then(|row| Some((row, trials.get(row.trial - 1)?)));
-        if let Some((row, trial)) = best {
-            let value = by.goodness(row).map_or(0.0, f64::abs);
+        let first = self.rows.first();
+        let best = first.and_then(|row| Some((by.value(row)?, trials.get(row.trial - 1)?)));
+        if let Some((value, trial)) = best {
             let text = format!(
                 "# xgoal tune: trial {} of {}, the best by {} ({value:.4})\n{}",
                 trial.number,

@@ -76,9 +76,10 @@ impl Space {
         let size = self.lists.iter().fold(1u64, |all, list| all.saturating_mul(list.len() as u64));
         let stream = Stream::new(base.settings().seed, Purpose::Trials);
         let mut trials = vec![self.trial(1, base.clone())];
-        let (mut seen, mut draws) = (BTreeSet::new(), 0..);
+        let (mut seen, mut draws) = (BTreeSet::new(), 0);
         while trials.len() < count && (seen.len() as u64) < size {
-            let at = stream.below(draws.next().unwrap_or_default(), size);
+            let at = stream.below(draws, size);
+            draws += 1;
             if seen.insert(at) {
                 let config = resolve(&self.combination(at))?;
                 if trials.iter().all(|trial| trial.config != config) {
