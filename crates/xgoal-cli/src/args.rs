@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use xgoal::criteria::Criterion;
 use xgoal::io::embeddings::Format;
 use xgoal::run::Cadence;
 
@@ -52,6 +53,8 @@ pub enum Command {
     Plot(PlotArgs),
     /// Train once for every combination of settings, and compare
     Sweep(SweepArgs),
+    /// Search for good settings, without labels
+    Tune(TuneArgs),
     /// Time epochs on this machine, by phase, and measure memory
     Bench(BenchArgs),
     /// Write a planted graph of any size, as a source
@@ -318,6 +321,36 @@ pub struct SweepArgs {
     pub tuning: Tuning,
 }
 
+/// `xgoal tune`
+#[derive(Debug, Args)]
+pub struct TuneArgs {
+    /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
+    pub source: PathBuf,
+    /// Folder for the runs, the table and the best settings; runs that are there are not made again
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Most settings to try, the given ones first
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = positive)]
+    pub trials: usize,
+    /// Runs for each, with seeds that follow --seed
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = positive)]
+    pub seeds: usize,
+    /// Values of a setting to choose from; may be repeated. A value per layer stands in brackets
+    /// [default: steps in clusters, lr, lambda_c, p_drop and mu_n around the given settings]
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub search: Vec<String>,
+    /// What settings are compared by, without labels [default: layers, or views where there is one layer]
+    #[arg(long, value_name = "CRITERION", value_parser = criteria())]
+    pub by: Option<Criterion>,
+    /// Compare by Macro-F1 instead: USES THE LABELS of the source, the test nodes' too
+    #[arg(long, conflicts_with = "by")]
+    pub labels: bool,
+    #[command(flatten)]
+    pub tuning: Tuning,
+    #[command(flatten)]
+    pub memory: Memory,
+}
+
 /// `xgoal bench`
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -370,6 +403,11 @@ pub struct GenerateArgs {
 fn formats() -> impl TypedValueParser<Value = Format> {
     let parse = |name: String| Format::parse(&name).expect("one of the choices");
     PossibleValuesParser::new(Format::CHOICES).map(parse)
+}
+
+fn criteria() -> impl TypedValueParser<Value = Criterion> {
+    let parse = |name: String| Criterion::parse(&name).expect("one of the choices");
+    PossibleValuesParser::new(Criterion::CHOICES).map(parse)
 }
 
 fn two_or_more(text: &str) -> Result<usize, String> {

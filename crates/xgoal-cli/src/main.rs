@@ -47,6 +47,7 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
         Command::Embed(args) => commands::embed::run(&args, output),
         Command::Eval(args) => commands::eval::run(&args, output),
         Command::Sweep(args) => commands::sweep::run(&args, output),
+        Command::Tune(args) => commands::tune::run(&args, output),
         Command::Report(args) => commands::report::run(&args, output),
         Command::Plot(args) => commands::plot::run(&args, output),
         Command::Cluster(args) => commands::cluster::run(&args, output),

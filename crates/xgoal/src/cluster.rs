@@ -83,6 +83,16 @@ pub fn candidates(points: &Dense, most: usize, seed: u64) -> Result<Vec<Candidat
         .collect()
 }
 
+/// The mean silhouette of clusters, over at most 2000 points drawn by the seed.
+pub fn mean_silhouette(points: &Dense, assignments: &[u32], seed: u64) -> f64 {
+    let mut order = vec![0; points.rows()];
+    Stream::new(seed, Purpose::Clusters).permutation(&mut order);
+    order.truncate(SCORED);
+    let assignments: Vec<u32> = order.iter().map(|row| assignments[*row as usize]).collect();
+    let clusters = assignments.iter().max().map_or(0, |c| *c as usize + 1);
+    silhouette(&distances(&points.select_rows(&order)), &assignments, clusters)
+}
+
 /// The best candidate; of equals, the fewest clusters.
 pub fn best(candidates: &[Candidate]) -> Option<Candidate> {
     let better = |a: &Candidate, b: &Candidate| b.silhouette > a.silhouette;
@@ -171,5 +181,7 @@ mod tests {
         let found = silhouette(&distances, &[0, 0, 1, 2], 3);
         assert!((found - (0.9 + (9.0 - 1.0) / 9.0) / 4.0).abs() < 1e-9, "{found}");
         assert_eq!(silhouette(&distances, &[0, 0, 0, 0], 2), 0.0);
+        let whole = mean_silhouette(&points, &[0, 0, 1, 2], 0);
+        assert!((whole - found).abs() < 1e-12, "{whole}");
     }
 }

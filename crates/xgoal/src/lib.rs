@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: [`io`] reads a source into a [`graph`], [`settings`] are validated against it,
 //! [`train`] drives an [`engine`] by the paper's schedule, [`eval`] scores what comes out, [`similar`] finds a node's
-//! nearest ones in it and [`cluster`] groups them.
+//! nearest ones in it and [`cluster`] groups them; [`criteria`] compare settings without labels.
 //!
 //! ```
 //! use xgoal::engine::{Engine, cpu::CpuEngine};
@@ -35,6 +35,7 @@
 #![deny(unsafe_code)]
 
 pub mod cluster;
+pub mod criteria;
 pub mod engine;
 pub mod error;
 pub mod eval;

@@ -36,6 +36,10 @@ pub enum Purpose {
     Projection = 25,
     /// Which edges a layer is judged by.
     Signal = 26,
+    /// Which settings a search tries.
+    Trials = 27,
+    /// What a graph loses where embeddings are judged.
+    Judge = 28,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -41,6 +41,11 @@ fn run_layers(embeddings: &Path) -> xgoal::Result<Option<Vec<String>>> {
 
 /// The paper's protocol on the labels and splits of a graph.
 pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Result<Report> {
+    evaluate(embeddings, &task(graph)?, &Protocol { seed, ..Protocol::default() })
+}
+
+/// The labels and splits of a graph that has both.
+pub fn task(graph: &MultiplexGraph) -> xgoal::Result<Task<'_>> {
     let missing = |what: &str| {
         Error::Data(format!(
             "the source has no {what}; the protocol needs `label`, `train_idx`, `val_idx` and \
@@ -53,14 +58,13 @@ pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Re
     if let Some((name, _)) = parts.iter().find(|(_, nodes)| nodes.is_empty()) {
         return Err(missing(&format!("{name} nodes")));
     }
-    let task = Task {
+    Ok(Task {
         labels: &labels.classes,
         classes: labels.names.len(),
         train: &splits.train,
         val: &splits.val,
         test: &splits.test,
-    };
-    evaluate(embeddings, &task, &Protocol { seed, ..Protocol::default() })
+    })
 }
 
 fn text(report: &Report) -> String {

@@ -14,6 +14,8 @@ pub mod report;
 pub mod similar;
 pub mod sweep;
 pub mod train;
+mod trials;
+pub mod tune;
 
 use crate::args::{Choice, Tuning};
 use crate::output::{Output, Usage};

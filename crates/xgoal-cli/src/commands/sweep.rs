@@ -1,4 +1,5 @@
-use super::{eval, fitted, load, plot, resolved_with, train};
+use super::trials::{self, Found, Measured};
+use super::{fitted, load, plot, resolved_with, train};
 use crate::Ending;
 use crate::args::SweepArgs;
 use crate::output::{Output, Usage, count};
@@ -7,12 +8,11 @@ use std::path::{Path, PathBuf};
 use xgoal::Error;
 use xgoal::eval::Report as Scores;
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::{atomic, embeddings};
-use xgoal::run::{Run, Unfinished, config_path, embeddings_path, metrics_path};
+use xgoal::io::atomic;
+use xgoal::run::Unfinished;
 use xgoal::settings::{Config, Settings};
 use xgoal::train::MemoryEstimate;
 use xgoal_view::plot::sweep::{Score, Sweep};
-use xgoal_view::training::Training;
 
 #[derive(Serialize)]
 struct Report {
@@ -28,11 +28,8 @@ struct Row {
     run: String,
     /// A value per key.
     values: Vec<String>,
-    epochs: usize,
-    seconds: f64,
-    final_loss: f64,
     #[serde(flatten)]
-    scores: Option<Scores>,
+    measured: Measured,
 }
 
 /// The settings that are swept, and those that are the same for all runs.
@@ -67,7 +64,8 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
             interrupted = true;
             break;
         }
-        rows.push(row(&folder, name, point, &graph)?);
+        let measured = trials::measure(&folder, &graph)?;
+        rows.push(Row { run: name, values: point.clone(), measured });
     }
     let mut report = Report {
         keys: grid.swept.iter().map(|(k, _)| k.clone()).collect(),
@@ -97,65 +95,27 @@ fn one(
     config: &Config,
     output: &Output,
 ) -> anyhow::Result<bool> {
-    let path = config_path(folder);
-    if path.exists() {
-        let there = std::fs::read_to_string(&path).map_err(|e| Error::io(&path, e))?;
-        if there != config.to_toml() {
-            let folder = folder.display();
-            let message =
-                format!("{folder}: there is a run with other settings here; choose another --out");
-            return Err(Usage(message).into());
-        }
-        if Run::is_finished(folder) {
-            return Ok(true);
-        }
-    }
-    let unfinished = Run::is_resumable(folder).then(|| Unfinished::open(folder)).transpose()?;
-    if unfinished.is_none() && path.exists() {
-        // Its model was taken away: it begins again.
-        std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+    let unfinished = match trials::found(folder, config)? {
+        Found::Finished => return Ok(true),
+        Found::Unfinished => Some(Unfinished::open(folder)?),
+        Found::Nothing => None,
+    };
+    if unfinished.is_none() {
+        trials::clear(folder)?;
     }
     MemoryEstimate::of(graph, config.settings()).check(None)?;
     let (trainer, mut run) = train::start(folder, graph, config.clone(), unfinished, output)?;
     Ok(!train::learn(trainer, graph, Some(&mut run), output)?.interrupted)
 }
 
-fn row(
-    folder: &Path,
-    name: String,
-    values: &[String],
-    graph: &MultiplexGraph,
-) -> anyhow::Result<Row> {
-    let training = Training::read(&metrics_path(folder))?;
-    let matrix = embeddings::read_for(&embeddings_path(folder), None, graph)?;
-    let scored = graph.labels().is_some() && graph.splits().is_some();
-    let scores = scored.then(|| eval::score(&matrix, graph, 0)).transpose()?;
-    Ok(Row {
-        run: name,
-        values: values.to_vec(),
-        epochs: training.epochs.len(),
-        seconds: training.epochs.iter().map(|e| e.seconds).sum(),
-        final_loss: training.epochs.last().map_or(f64::NAN, |e| e.loss),
-        scores,
-    })
-}
-
 impl Grid {
     fn new(set: &[String]) -> anyhow::Result<Self> {
         let (mut swept, mut fixed) = (Vec::new(), Vec::new());
         for assignment in set {
-            let (key, value) = assignment.split_once('=').ok_or_else(|| {
-                Usage(format!(
-                    "--set {assignment}: expected KEY=VALUE,VALUE,..., for example clusters=3,4,5"
-                ))
-            })?;
-            let values = values(value);
-            if values.iter().any(String::is_empty) {
-                return Err(Usage(format!("--set {assignment}: a value is missing")).into());
-            }
+            let (key, values) = trials::assignment("--set", assignment)?;
             match values.len() {
                 1 => fixed.push(assignment.clone()),
-                _ => swept.push((key.trim().to_string(), values)),
+                _ => swept.push((key, values)),
             }
         }
         if swept.is_empty() {
@@ -183,12 +143,7 @@ impl Grid {
 
     /// A name for a run's folder.
     fn name(&self, point: &[String]) -> String {
-        let parts = self.swept.iter().zip(point).map(|((key, _), value)| {
-            let keep = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' };
-            let value: String = value.trim_matches(['[', ']']).chars().map(keep).collect();
-            format!("{key}={value}")
-        });
-        parts.collect::<Vec<_>>().join(",")
+        trials::name(self.swept.iter().map(|(key, _)| key).zip(point))
     }
 
     /// Scores over the first setting, a line for each combination of the others.
@@ -216,58 +171,33 @@ impl Grid {
                 })
                 .collect(),
         };
-        let scored = rows.iter().any(|r| r.scores.is_some());
-        let mean = |f: fn(&Scores) -> f64| move |r: &Row| r.scores.as_ref().map(f);
+        let scored = rows.iter().any(|r| r.measured.scores.is_some());
+        let mean = |f: fn(&Scores) -> f64| move |r: &Row| r.measured.scores.as_ref().map(f);
         let scores = match scored {
             true => vec![
                 score("Macro-F1", &mean(|s| s.macro_f1.mean)),
                 score("NMI", &mean(|s| s.nmi.mean)),
             ],
-            false => vec![score("Loss at the end", &|r| Some(r.final_loss))],
+            false => vec![score("Loss at the end", &|r| Some(r.measured.final_loss))],
         };
         Sweep { key: key.clone(), values: values.clone(), lines, scores }
     }
 }
 
-/// Values between commas; commas in brackets are part of a value.
-fn values(text: &str) -> Vec<String> {
-    let (mut out, mut depth) = (vec![String::new()], 0usize);
-    for c in text.chars() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            _ => (),
-        }
-        match out.last_mut() {
-            Some(last) if c != ',' || depth > 0 => last.push(c),
-            _ => out.push(String::new()),
-        }
-    }
-    out.iter().map(|v| v.trim().to_string()).collect()
-}
-
-const COLUMNS: [&str; 4] = ["macro_f1", "micro_f1", "nmi", "sim@5"];
-
-fn scores(row: &Row) -> Option<[f64; 4]> {
-    let s = row.scores.as_ref()?;
-    let sim = s.sim.get(&5).copied().unwrap_or(f64::NAN);
-    Some([s.macro_f1.mean, s.micro_f1.mean, s.nmi.mean, sim])
-}
-
 fn csv(report: &Report) -> String {
-    let quoted = |v: &String| format!("\"{}\"", v.replace('"', "\"\""));
     let mut head: Vec<String> = report.keys.clone();
     head.extend(["epochs", "seconds", "final_loss"].map(String::from));
-    head.extend(COLUMNS.map(String::from));
+    head.extend(trials::SCORES.map(String::from));
     let mut lines = vec![head.join(",")];
     for row in &report.rows {
-        let mut fields: Vec<String> = row.values.iter().map(quoted).collect();
+        let mut fields: Vec<String> = row.values.iter().map(|v| trials::quoted(v)).collect();
+        let measured = &row.measured;
         fields.extend([
-            row.epochs.to_string(),
-            format!("{:.3}", row.seconds),
-            row.final_loss.to_string(),
+            measured.epochs.to_string(),
+            format!("{:.3}", measured.seconds),
+            measured.final_loss.to_string(),
         ]);
-        let scores = scores(row).map(|s| s.map(|v| v.to_string()));
+        let scores = measured.main_scores().map(|s| s.map(|v| v.to_string()));
         fields.extend(scores.unwrap_or_default());
         lines.push(fields.join(","));
     }
@@ -281,10 +211,11 @@ fn text(report: &Report) -> String {
         "run", "epochs", "seconds", "loss", "Macro-F1", "Micro-F1", "NMI", "Sim@5"
     )];
     for row in &report.rows {
-        let scores = scores(row).map_or_else(String::new, |[a, b, c, d]| {
+        let measured = &row.measured;
+        let scores = measured.main_scores().map_or_else(String::new, |[a, b, c, d]| {
             format!("  {a:>8.3}  {b:>8.3}  {c:>6.3}  {d:>6.3}")
         });
-        let (epochs, seconds, loss) = (row.epochs, row.seconds, row.final_loss);
+        let (epochs, seconds, loss) = (measured.epochs, measured.seconds, measured.final_loss);
         lines.push(format!("{:width$}  {epochs:>6}  {seconds:>8.1}  {loss:>9.5}{scores}", row.run));
     }
     if report.interrupted {
@@ -299,8 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_and_combinations() {
-        assert_eq!(values("3, 4,[30,5]"), ["3", "4", "[30,5]"]);
+    fn combinations_have_names_and_settings() {
         let set = ["clusters=3,[4,5]", "seed=0,1", "dim=8"].map(String::from);
         let grid = Grid::new(&set).unwrap();
         let points = grid.points();

@@ -119,6 +119,28 @@ fn what_an_interrupted_run_cannot_go_on_with_is_refused() {
 }
 
 #[test]
+fn an_interrupted_search_goes_on() {
+    let sandbox = sandbox();
+    let epochs = format!("max_epochs={EPOCHS}");
+    let settings = ["--set", "dim=32", "--set", "clusters=6", "--set", "patience=100000"];
+    let search = ["--set", &epochs, "--search", "lr=0.002", "--seeds", "2", "--threads", "1"];
+    let tune = [&["tune", "graph.npz", "--out", "t"], &settings[..], &search[..]].concat();
+    // Only the search itself hears of it; the run is stopped with it.
+    let run = "t/trials/001-lr=0.002/seed0";
+    assert_eq!(interrupt_after(10, &sandbox, run, sandbox.start(&tune)), Some(130));
+    let lines = || std::fs::read_to_string(sandbox.path(run).join("metrics.jsonl")).unwrap();
+    let before = lines();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(lines() == before && !sandbox.exists("t/best.toml"));
+
+    let report = sandbox.xgoal(&[&tune[..], &["--json"]].concat()).done().json();
+    assert_eq!((&report["runs_done"], &report["best"]), (&2.into(), &1.into()));
+    let whole = ["train", "graph.npz", "--out", "whole", "--config", "t/best.toml"];
+    sandbox.xgoal(&whole).done();
+    sandbox.assert_same_runs("whole", run);
+}
+
+#[test]
 fn a_demo_can_be_interrupted() {
     let sandbox = Sandbox::empty();
     let mut child = sandbox.start(&["demo"]);

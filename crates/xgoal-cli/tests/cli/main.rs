@@ -27,5 +27,6 @@ mod similar;
 mod sweep;
 mod tables;
 mod train;
+mod tune;
 #[cfg(target_os = "linux")]
 mod unwritable;

@@ -54,3 +54,19 @@ fn unusable_grids_are_refused() {
     assert_eq!(other.code, Some(2));
     assert_says(&other.stderr, &["with other settings"]);
 }
+
+#[test]
+fn a_number_that_was_found_is_not_another_setting() {
+    let sandbox = Sandbox::with_graph();
+    let grid = ["--set", "clusters=auto", "--set", "lr=0.001,0.002", "--json"];
+    let first = sweep(&sandbox, &grid).done().json();
+    assert!(!sandbox.text("s/lr=0.001/config.toml").contains("auto"));
+    let model = |run: &str| sandbox.read(&format!("s/{run}/model.safetensors"));
+    let before = model("lr=0.002");
+    std::fs::remove_file(sandbox.path("s/lr=0.001/model.safetensors")).unwrap();
+    let again = sweep(&sandbox, &grid).done().json();
+    assert_eq!(first["rows"][0]["final_loss"], again["rows"][0]["final_loss"]);
+    assert!(before == model("lr=0.002") && sandbox.exists("s/lr=0.001/model.safetensors"));
+    let other = sweep(&sandbox, &["--set", "clusters=3", "--set", "lr=0.001,0.002"]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+}

@@ -38,7 +38,7 @@ use crate::io::tensorboard::EventFile;
 use crate::io::{atomic, model};
 use crate::matrix::Dense;
 use crate::model::Model;
-use crate::settings::Config;
+use crate::settings::{Config, Settings};
 use crate::train::{Choice, EpochRecord, Progress, Trainer};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -134,6 +134,21 @@ fn write_config(folder: &Path, config: &Config, progress: &Progress) -> Result<(
     atomic::write(&config_path(folder), |w| w.write_all(text.as_bytes()))
 }
 
+/// How the settings that a folder has written differ from those its run was begun with.
+fn settings_differ(
+    folder: &Path,
+    begun: &Settings,
+    choice: Option<&Choice>,
+) -> Result<Option<String>> {
+    let path = config_path(folder);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let mut written = begun.clone();
+    written.read_file(&path)?;
+    Ok(begun.difference_to_written(written, choice))
+}
+
 impl Run {
     /// Makes the folder, takes it and begins a run in it. A folder that already holds a run is refused.
     pub fn create(folder: &Path, config: &Config, graph: &MultiplexGraph) -> Result<Self> {
@@ -208,6 +223,11 @@ impl Run {
     /// Whether a folder holds a run that can go on.
     pub fn is_resumable(folder: &Path) -> bool {
         Checkpoints::of(folder).exist()
+    }
+
+    /// Whether a folder is free, or its run has these settings, with any number in the place of `auto`.
+    pub fn is_free_or_of(folder: &Path, config: &Config) -> Result<bool> {
+        Ok(settings_differ(folder, config.settings(), None)?.is_none())
     }
 
     /// Saves states by another rule.

@@ -3,12 +3,12 @@
 use super::checkpoint::Checkpoints;
 use super::lock::Lock;
 use super::metrics::Metrics;
-use super::{Run, config_path, metrics_path, own_files, write_config};
+use super::{Run, config_path, metrics_path, own_files, settings_differ, write_config};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::io::atomic;
 use crate::io::state::SavedState;
-use crate::settings::{PerLayer, Settings};
+use crate::settings::Settings;
 use std::path::{Path, PathBuf};
 
 /// A run that is not over, taken by this process.
@@ -46,27 +46,13 @@ impl Unfinished {
 
     /// A configuration that was changed since would be passed over in silence.
     fn check_config(&self) -> Result<()> {
-        let path = config_path(&self.folder);
-        if !path.exists() {
-            return Ok(());
-        }
-        let begun = &self.state.settings;
-        let mut settings = begun.clone();
-        settings.read_file(&path)?;
-        // What was chosen is in the place of `auto`; perhaps after this state was saved.
-        let chosen = match &self.state.progress.choice {
-            Some(choice) => choice.found().is_some_and(|k| settings.clusters == PerLayer::fixed(k)),
-            None => begun.clusters.any_auto(),
-        };
-        if chosen {
-            settings.clusters = begun.clusters.clone();
-        }
-        match begun.difference(&settings) {
+        let choice = self.state.progress.choice.as_ref();
+        match settings_differ(&self.folder, &self.state.settings, choice)? {
             None => Ok(()),
             Some(difference) => Err(Error::Data(format!(
                 "{}: changed since the run was begun: {difference}; put it back to go on, or begin \
                  another run",
-                path.display()
+                config_path(&self.folder).display()
             ))),
         }
     }

@@ -14,6 +14,8 @@ pub use config::{Config, LayerConfig};
 pub use keys::KEYS;
 pub use presets::Preset;
 
+use crate::train::Choice;
+
 choices! {
     /// What is learnt.
     Method {
@@ -186,6 +188,24 @@ impl Settings {
         }
         self.layers = Some(names);
     }
+
+    /// Every key that is another one in what a run with these settings has written, in words.
+    ///
+    /// Where `clusters` is `auto` a run writes the number it found: the one in `choice` where that is known, else any.
+    pub(crate) fn difference_to_written(
+        &self,
+        mut written: Settings,
+        choice: Option<&Choice>,
+    ) -> Option<String> {
+        let same = match choice {
+            Some(choice) => choice.found().is_some_and(|k| written.clusters == PerLayer::fixed(k)),
+            None => self.clusters.admits(&written.clusters),
+        };
+        if same {
+            written.clusters = self.clusters.clone();
+        }
+        self.difference(&written)
+    }
 }
 
 impl PerLayer<Count> {
@@ -198,11 +218,16 @@ impl PerLayer<Count> {
         }
     }
 
-    /// Whether any is to be found.
-    pub(crate) fn any_auto(&self) -> bool {
-        match self {
-            PerLayer::One(one) => *one == Count::Auto,
-            PerLayer::Each(list) => list.contains(&Count::Auto),
+    /// Whether these can have become `others` by numbers in the place of `auto`.
+    fn admits(&self, others: &Self) -> bool {
+        let admits = |(one, other): (&Count, &Count)| *one == Count::Auto || one == other;
+        match (self, others) {
+            (PerLayer::Each(list), PerLayer::Each(others)) => {
+                list.len() == others.len() && list.iter().zip(others).all(admits)
+            }
+            (PerLayer::Each(list), PerLayer::One(other)) => list.iter().all(|k| admits((k, other))),
+            (PerLayer::One(one), PerLayer::Each(others)) => others.iter().all(|k| admits((one, k))),
+            (PerLayer::One(one), PerLayer::One(other)) => admits((one, other)),
         }
     }
 }
@@ -221,5 +246,35 @@ impl Default for Settings {
     /// The `auto` preset.
     fn default() -> Self {
         Preset::Auto.settings()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_in_the_place_of_auto_is_no_difference() {
+        let settings = |clusters: &str| {
+            let mut settings = Settings::default();
+            settings.set("clusters", clusters).unwrap();
+            settings
+        };
+        let differs = |asked: &str, written: &str, choice: Option<&Choice>| {
+            settings(asked).difference_to_written(settings(written), choice).is_some()
+        };
+        for (asked, written) in [("auto", "7"), ("auto", "auto"), ("auto,5", "7,5")] {
+            assert!(!differs(asked, written, None), "{asked} {written}");
+        }
+        assert!(!differs("auto,5", "5", None) && !differs("auto", "7,7", None));
+        for (asked, written) in [("6", "7"), ("7", "auto"), ("auto,5", "7,6")] {
+            assert!(differs(asked, written, None), "{asked} {written}");
+        }
+        let found = Choice { clusters: vec![7, 7], dimensions: Some(3.5) };
+        assert!(!differs("auto", "7", Some(&found)) && differs("auto", "8", Some(&found)));
+        let mut other = settings("7");
+        other.set("dim", "3").unwrap();
+        let difference = settings("auto").difference_to_written(other, None).unwrap();
+        assert_eq!(difference, "`dim` was 128, now 3");
     }
 }

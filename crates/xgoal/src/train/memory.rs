@@ -39,6 +39,23 @@ impl MemoryEstimate {
         }
     }
 
+    /// How many such trainings fit at a time, as processes beside this one, into `limit` bytes or without one into what
+    /// the machine has. Where it is none, that is the error.
+    pub fn processes(&self, limit: Option<u64>) -> Result<usize> {
+        let held = machine::rss_bytes().unwrap_or(0);
+        let left = |limit: u64| Available {
+            bytes: limit.saturating_sub(held),
+            bound: "are left by the memory limit beside the graph that the search itself holds",
+        };
+        match limit.map(left).or_else(machine::available) {
+            None => Ok(usize::MAX),
+            Some(available) => match available.bytes / self.bytes.max(1) {
+                0 => Err(self.refusal(available)),
+                count => Ok(count as usize),
+            },
+        }
+    }
+
     fn refusal(&self, available: Available) -> Error {
         let parts = self.parts.parts();
         let sum: Vec<String> =
@@ -89,6 +106,11 @@ mod tests {
         }
         // What is said to fit does.
         estimate(256).check(Some(whole.bytes / 2)).unwrap();
+        // This process itself holds some of a limit.
+        let many = whole.processes(Some(20 * whole.bytes)).unwrap();
+        assert!((1..=20).contains(&many), "{many}");
+        let message = whole.processes(Some(1000)).unwrap_err().to_string();
+        assert!(message.contains("left by the memory limit"), "{message}");
         let message = whole.check(Some(1000)).unwrap_err().to_string();
         assert!(message.contains("use fewer layers, fewer attributes"), "{message}");
     }
