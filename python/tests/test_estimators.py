@@ -49,6 +49,18 @@ def test_what_is_fitted(graph, fitted):
     assert all(record["loss"] > 0 and record["seconds"] > 0 for record in fitted.history_)
 
 
+def test_a_layer_that_carries_nothing_is_left_out_with_a_warning():
+    clear = xgoal.datasets.planted(nodes=1200, attributes=300, words=30, noise=0.1)
+    pairs = np.random.default_rng(0).integers(0, 1200, (2, 30_000))
+    noise = sp.coo_matrix((np.ones(30_000, np.float32), pairs), (1200, 1200)).tocsr()
+    layers = clear.layers | {"noise": noise}
+    with pytest.warns(UserWarning, match="layers: noise left out"):
+        model = small(max_epochs=1).fit(layers, clear.X)
+    assert model.layer_names_ == ["layer0", "layer1"]
+    assert model.transform(layers, clear.X).shape == (1200, 8)
+    assert small(max_epochs=1, layers=list(layers)).fit(layers, clear.X).layer_names_ == list(layers)
+
+
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(graph, fitted):
     for n_jobs in (1, 2, -1):
         assert same_bits(small(n_jobs=n_jobs).fit_transform(graph), fitted.embedding_)

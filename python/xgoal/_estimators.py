@@ -31,7 +31,7 @@ class XGOAL(Estimator):
         between two clusterings, the seedings of each.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers.
-    lr, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, min_gain
+    lr, shared_start, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, min_gain
         The schedule.
     normalize_attributes, normalize_edges, self_loops
         What is done to the graph first.
@@ -99,6 +99,7 @@ class XGOAL(Estimator):
         align_tau: float | None = None,
         layer_weights: Any = None,
         lr: float | None = None,
+        shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         warmup_mu_n: float | None = None,
@@ -154,6 +155,7 @@ class GOAL(Estimator):
         lambda_c: float | None = None,
         layer_weights: Any = None,
         lr: float | None = None,
+        shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         max_epochs: int | None = None,

@@ -106,7 +106,8 @@ impl Golden {
             _ => Matrix::Sparse(Csr::from_dense(&attributes)),
         };
         let graph = MultiplexGraph::new(layers.collect(), attributes).unwrap();
-        let mut settings = Settings::default();
+        // The framework began every layer with weights of its own.
+        let mut settings = Settings { shared_start: false, ..Settings::default() };
         for (key, value) in self.settings.iter().chain(&case.settings) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             settings.set(key, &text).unwrap();

@@ -1,5 +1,6 @@
 //! The real executable, driven as a user or a script would.
 
+mod auto;
 mod bad_input;
 mod bad_usage;
 mod bench;

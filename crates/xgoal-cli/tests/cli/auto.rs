@@ -1,0 +1,72 @@
+//! What is chosen where settings are `auto`, from end to end.
+
+use crate::common::{Sandbox, assert_says, planted, small_graph};
+use crate::npz::Npz;
+use xgoal::graph::planted::Planted;
+use xgoal::matrix::Csr;
+use xgoal::random::{Purpose, Stream};
+
+/// A clear graph with one more layer of edges between any two nodes.
+fn with_noise() -> Sandbox {
+    let like = Planted { noise: 0.1, words: 30, ..Planted::default() };
+    let stream = Stream::new(1, Purpose::Planted);
+    let node = |i: u64| stream.below(i, like.nodes as u64) as u32;
+    let pairs = (0..15_000).map(|i| (node(2 * i), node(2 * i + 1)));
+    let edges = pairs.flat_map(|(a, b)| [(a, b, 1.0), (b, a, 1.0)]).collect();
+    let mut npz = Npz::of(&planted(&like));
+    npz.sparse("noise", &Csr::from_triplets(like.nodes, like.nodes, edges).unwrap());
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", npz.bytes());
+    sandbox
+}
+
+#[test]
+fn a_layer_that_carries_nothing_is_left_out_unless_it_is_named() {
+    let sandbox = with_noise();
+    let info = sandbox.xgoal(&["info", "graph.npz", "--json"]).done().json();
+    let nothing: Vec<_> =
+        info["signals"].as_array().unwrap().iter().map(|s| s["nothing"] == true).collect();
+    assert_eq!((nothing, info["layers"].as_array().unwrap().len()), (vec![false, false, true], 3));
+    assert_eq!(info["settings"]["layers"], serde_json::json!(["layer0", "layer1"]));
+    let text = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
+    assert_says(&text, &["(carries nothing)", "auto      layers: noise left out"]);
+
+    let trained = sandbox.train("graph.npz", "run", &[]);
+    assert_says(&trained.stderr, &["layers: noise left out", "layers layer0, layer1"]);
+    let config = sandbox.text("run/config.toml");
+    assert!(config.starts_with("# layers: noise left out"), "{config}");
+    assert!(config.contains("layers = [\"layer0\", \"layer1\"]"), "{config}");
+    sandbox.xgoal(&["eval", "run", "graph.npz"]).done();
+
+    sandbox.train("graph.npz", "all", &["--layers", "layer0,layer1,noise"]);
+    assert!(sandbox.text("all/config.toml").contains("\"noise\"]"));
+    // A value for each of the three names them as well.
+    sandbox.train("graph.npz", "each", &["--set", "tau=1,1,0.5"]);
+    assert!(sandbox.text("each/config.toml").contains("\"noise\"]"));
+}
+
+#[test]
+fn dense_noisy_attributes_have_the_plain_encoder_with_loops() {
+    let sandbox = Sandbox::with_graph();
+    let mut npz = Npz::of(&small_graph());
+    let stream = Stream::new(2, Purpose::Planted);
+    let values: Vec<f32> = (0..60 * 10).map(|i| stream.normal(i) as f32).collect();
+    npz.remove("feature");
+    npz.floats("feature", &[60, 10], &values);
+    sandbox.write("dense.npz", npz.bytes());
+    sandbox.train("dense.npz", "run", &[]);
+    let config = sandbox.text("run/config.toml");
+    for chosen in [
+        "# encoder: gcn with self-loops",
+        "encoder = \"gcn\"",
+        "self_loops = \"all\"",
+        "normalize_attributes = \"l2\"",
+    ] {
+        assert!(config.contains(chosen), "{chosen}: {config}");
+    }
+    // The same settings for other nodes, and what is given stays.
+    sandbox.xgoal(&["embed", "run", "dense.npz", "--out", "e.npy"]).done();
+    sandbox.train("dense.npz", "given", &["--set", "encoder=first-order"]);
+    let given = sandbox.text("given/config.toml");
+    assert!(given.contains("encoder = \"first-order\"") && given.contains("\"isolated\""));
+}
