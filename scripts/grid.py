@@ -1,6 +1,6 @@
 """A grid of planted graphs that nothing was tuned on: `auto` beside two answers that are easy to have.
 
-    python3 scripts/grid.py [--cells FROM:TO] [--jobs N] [--out DIR]
+    python3 scripts/grid.py [--cells FROM:TO] [--jobs N] [--out FILE]
 
 needs numpy, scipy and scikit-learn, and the executable (`cargo build --release`, or XGOAL=PATH). Each cell is a graph of
 its own kind, drawn from its number: 500 to 50,000 nodes, 2 to 6 layers, 2 to 20 classes of different sizes, sparse or
@@ -113,11 +113,11 @@ def xgoal(*args):
 
 
 def score(source, folder, threads, *settings):
-    """NMI, and how long it took to train."""
+    """NMI, and the epochs it took."""
     trained = xgoal("train", source, "--out", folder, "--threads", threads, *settings)
     found = xgoal("eval", folder, source, "--threads", threads)
     epochs = [stage["epochs"] for stage in trained["stages"]]
-    return found["nmi"]["mean"], trained["seconds"], epochs
+    return found["nmi"]["mean"], epochs
 
 
 def smoothed(layers, x, y, test):
@@ -137,12 +137,12 @@ def measure(number, threads, settings):
         folder = Path(folder)
         source = folder / "graph.npz"
         test = write(source, layers, x, y, number)
-        auto, seconds, epochs = score(source, folder / "auto", threads, *settings)
+        auto, epochs = score(source, folder / "auto", threads, *settings)
         base = smoothed(layers, x, y, test)
         alone = [
             score(source, folder / name, threads, "--method", "goal", "--layers", name, *settings)[0] for name in layers
         ]
-    return cell | {"cell": number, "auto": auto, "kmeans": base, "goal": alone, "seconds": seconds, "epochs": epochs}
+    return cell | {"cell": number, "auto": auto, "kmeans": base, "goal": alone, "epochs": epochs}
 
 
 def main():
@@ -166,7 +166,7 @@ def main():
                     out.write(json.dumps(done[number]) + "\n")
         return done[number]
 
-    print("| nodes | layers | classes | attributes | signal | `auto` | k-means | GOAL, best layer | epochs | seconds |")
+    print("| cell | nodes | layers | classes | attributes | signal | `auto` | k-means | GOAL, best layer | epochs |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     good = []
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -174,11 +174,10 @@ def main():
             best = max(row["kmeans"], *row["goal"])
             good.append(row["auto"] >= best)
             mark = "" if good[-1] else f" ({row['auto'] - best:+.3f})"
-            kind = f"{row['nodes']:,} | {row['layers']} | {row['classes']} | {row['attributes']} | {row['signal']}"
+            kind = f"{row['cell']} | {row['nodes']:,} | {row['layers']} | {row['classes']} | {row['attributes']} | {row['signal']}"
             epochs = " + ".join(f"{e:,}" for e in row["epochs"])
             print(
-                f"| {kind} | {row['auto']:.3f}{mark} | {row['kmeans']:.3f} | {max(row['goal']):.3f} | {epochs} "
-                f"| {row['seconds']:.0f} |",
+                f"| {kind} | {row['auto']:.3f}{mark} | {row['kmeans']:.3f} | {max(row['goal']):.3f} | {epochs} |",
                 flush=True,
             )
     print(f"\n`auto` is at least the better of the two in {sum(good)} of {len(good)} cells.")

@@ -55,8 +55,7 @@ pub fn resolved_with(args: &Tuning, set: &[String]) -> anyhow::Result<Settings> 
 pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Settings> {
     // Without a preset, only what was named is asked for.
     let base = if args.choice.preset.is_some() { chosen(&args.choice)? } else { begun.clone() };
-    let mut asked = tuned(args, &args.set, base)?;
-    asked.layers = asked.layers.or_else(|| begun.layers.clone());
+    let asked = tuned(args, &args.set, base)?.settled_as(begun);
     match begun.difference(&asked) {
         None => Ok(asked),
         Some(difference) => Err(Usage(format!(

@@ -100,6 +100,10 @@ fn what_an_interrupted_run_cannot_go_on_with_is_refused() {
     assert!(!message.contains("method"), "{message}");
     let preset = ["train", "graph.npz", "--out", "run", "--resume", "--preset", "acm"];
     assert_says(&sandbox.xgoal(&preset).refused(2), &["`tau` was ", "`layers` was "]);
+    // What `auto` left open was chosen when the run was begun.
+    let auto = [&train[..], &["--resume", "--preset", "auto", "--set", "dim=3"]].concat();
+    let message = sandbox.xgoal(&auto).refused(2);
+    assert!(message.contains("other settings: `dim` was 128, now 3; leave"), "{message}");
     let config = sandbox.text("run/config.toml");
     sandbox.write("run/config.toml", config.replace("dim = 128", "dim = 64"));
     let message = resume("graph.npz").refused(3);

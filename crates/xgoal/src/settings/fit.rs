@@ -53,6 +53,16 @@ impl Settings {
         Ok(self.validate(&names)?.with_reasons(reasons))
     }
 
+    /// What is open here, as it is in settings that were fitted before.
+    #[must_use]
+    pub fn settled_as(mut self, fitted: &Settings) -> Self {
+        self.layers = self.layers.or_else(|| fitted.layers.clone());
+        self.encoder = self.encoder.or(fitted.encoder);
+        self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
+        self.self_loops = self.self_loops.or(fitted.self_loops);
+        self
+    }
+
     fn any_per_layer(&self) -> bool {
         matches!(self.clusters, PerLayer::Each(_))
             || matches!(self.tau, PerLayer::Each(_))
@@ -110,6 +120,17 @@ mod tests {
         assert_eq!(given.encoder(), Encoder::FirstOrder);
         assert_eq!(given.settings().normalize_attributes, Some(AttributeNorm::None));
         assert!(given.reasons().is_empty());
+    }
+
+    #[test]
+    fn what_is_open_is_settled_as_before() {
+        let fitted = Settings::default().fit(&graph(false)).unwrap();
+        let again = Settings::default().settled_as(fitted.settings());
+        assert_eq!(fitted.settings().difference(&again), None);
+        let mut other = Settings::default();
+        other.set("encoder", "first-order").unwrap();
+        let difference = fitted.settings().difference(&other.settled_as(fitted.settings()));
+        assert_eq!(difference.unwrap(), "`encoder` was \"gcn\", now \"first-order\"");
     }
 
     #[test]
