@@ -115,7 +115,7 @@ impl Model {
     /// The layers, in order.
     #[getter]
     fn layers(&self) -> Vec<String> {
-        self.0.config().layers().iter().map(|l| l.name.clone()).collect()
+        self.0.config().layer_names()
     }
 
     /// How many attributes a graph must have.

@@ -119,7 +119,7 @@ fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<Loaded> {
         return Ok(Loaded { model, graph, features: None });
     }
     let model = model::read(&model_file(path))?;
-    let trained: Vec<String> = model.config().layers().iter().map(|l| l.name.clone()).collect();
+    let trained = model.config().layer_names();
     if args.choice.preset.is_some() {
         return Err(
             Usage("--preset is for checkpoints; this model holds its own settings".into()).into()

@@ -37,7 +37,7 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
     let settings = std::fs::read_to_string(&config).map_err(|e| Error::io(&config, e))?;
     let training = Training::read(&metrics_path(run))?;
     let model = model::read(&model_path(run))?;
-    let layers: Vec<String> = model.config().layers().iter().map(|l| l.name.clone()).collect();
+    let layers = model.config().layer_names();
     let read = |source: &Path| load(source, Some(&layers), model.space(), output);
     let graph = args.source.as_deref().map(read).transpose()?.map(|(graph, _)| graph);
     let (ids, matrix) = rows(&embeddings_path(run), graph.as_ref())?;

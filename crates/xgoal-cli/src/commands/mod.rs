@@ -19,6 +19,7 @@ pub mod tune;
 
 use crate::args::{Choice, Tuning};
 use crate::output::{Output, Usage};
+use std::cell::LazyCell;
 use std::path::Path;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
@@ -100,6 +101,19 @@ pub fn fitted(
     config.reasons().iter().for_each(|reason| output.say(reason));
     let graph = graph.select_layers(&config.layer_names())?;
     Ok((config, graph))
+}
+
+/// Configurations of other settings for a graph that was fitted, with the same layers; it is looked at once for all.
+pub fn alike(
+    fitted: &Config,
+    graph: &MultiplexGraph,
+) -> impl Fn(Settings) -> xgoal::Result<Config> {
+    let signals = LazyCell::new(|| graph.signals());
+    let layers = fitted.layer_names();
+    move |settings| {
+        let settings = Settings { layers: Some(layers.clone()), ..settings };
+        settings.fit_by(graph, || signals.clone())
+    }
 }
 
 /// Reads a source, into the columns of a trained model where they are given, and says what is to be said about it.

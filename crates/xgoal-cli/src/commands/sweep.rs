@@ -1,5 +1,5 @@
 use super::trials::{self, Found, Measured};
-use super::{fitted, load, plot, resolved_with, train};
+use super::{alike, fitted, load, plot, resolved_with, train};
 use crate::Ending;
 use crate::args::SweepArgs;
 use crate::output::{Output, Usage, count};
@@ -48,10 +48,8 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         .collect::<Result<_, _>>()?;
     let (graph, _) = load(&args.source, all[0].layers.as_deref(), None, output)?;
     let (first, graph) = fitted(all[0].clone(), graph, output)?;
-    // The same layers for all.
-    let with_layers = |s: Settings| Settings { layers: Some(first.layer_names()), ..s };
-    let configs: Vec<Config> =
-        all.into_iter().map(|s| with_layers(s).fit(&graph)).collect::<Result<_, _>>()?;
+    let fit = alike(&first, &graph);
+    let configs: Vec<Config> = all.into_iter().map(fit).collect::<Result<_, _>>()?;
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e))?;
 

@@ -136,7 +136,8 @@ fn with_loops(m: &Csr, wanted: impl Fn(usize) -> Option<f32>) -> Cow<'_, Csr> {
     let mut indices = Vec::with_capacity(m.nnz());
     for r in 0..n {
         let (cols, values) = m.row(r);
-        let (before, after) = match wanted(r) {
+        let own = wanted(r);
+        let (before, after) = match own {
             None => (cols.len(), cols.len()),
             // A zero that is stored there makes room.
             Some(_) => (
@@ -146,10 +147,8 @@ fn with_loops(m: &Csr, wanted: impl Fn(usize) -> Option<f32>) -> Cow<'_, Csr> {
         };
         indices.extend_from_slice(&cols[..before]);
         entries.extend_from_slice(&values[..before]);
-        if let Some(weight) = wanted(r) {
-            indices.push(r as u32);
-            entries.push(weight);
-        }
+        indices.extend(own.map(|_| r as u32));
+        entries.extend(own);
         indices.extend_from_slice(&cols[after..]);
         entries.extend_from_slice(&values[after..]);
         indptr.push(indices.len());

@@ -19,13 +19,22 @@ const TELLING: f64 = 0.5;
 impl Settings {
     /// Looks at the graph where settings are `auto`, and checks every range. The configuration's layers are those to be
     /// trained, which may be fewer than the graph has.
-    pub fn fit(mut self, graph: &MultiplexGraph) -> Result<Config> {
+    pub fn fit(self, graph: &MultiplexGraph) -> Result<Config> {
+        self.fit_by(graph, || graph.signals())
+    }
+
+    /// The same where the layers' signals are wanted for other things too; they are asked for only if they are needed.
+    pub fn fit_by(
+        mut self,
+        graph: &MultiplexGraph,
+        signals: impl FnOnce() -> Vec<Signal>,
+    ) -> Result<Config> {
         let mut reasons = Vec::new();
         let mut names = graph.layer_names();
         let open = self.layers.is_none() && !self.any_per_layer();
         let dense = is_dense(graph);
         let signals = match open || (dense && self.encoder.is_none()) {
-            true => graph.signals(),
+            true => signals(),
             false => Vec::new(),
         };
         if open && let Some((kept, left_out)) = without_nothing(&names, &signals) {
@@ -43,9 +52,12 @@ impl Settings {
             let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
             if likeness < TELLING {
                 self.encoder = Some(Encoder::Gcn);
-                self.self_loops.get_or_insert(SelfLoops::All);
+                let loops = match self.self_loops.get_or_insert(SelfLoops::All) {
+                    SelfLoops::All => " with self-loops",
+                    _ => "",
+                };
                 reasons.push(format!(
-                    "encoder: gcn with self-loops, because dense attributes hardly tell who is joined (likeness \
+                    "encoder: gcn{loops}, because dense attributes hardly tell who is joined (likeness \
                      {likeness:.2})"
                 ));
             }

@@ -185,11 +185,9 @@ macro_rules! choice_reader {
 }
 
 /// A choice, or `auto`.
-struct OrAuto<R>(std::marker::PhantomData<R>);
-
 macro_rules! or_auto {
     ($($name:ident = $reader:ident: $expected:literal),+ $(,)?) => {
-        $(type $name = OrAuto<$reader>;
+        $(struct $name;
         impl Reader for $name {
             type Out = Option<<$reader as Reader>::Out>;
             const EXPECTED: &'static str = $expected;

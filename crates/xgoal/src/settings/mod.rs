@@ -77,13 +77,13 @@ choices! {
     }
 }
 choices! {
-    /// Which nodes get a self-loop of weight 1.
+    /// Which nodes get a self-loop.
     #[derive(Default)]
     SelfLoops {
-        /// Nodes whose row is empty.
+        /// Nodes whose row is empty, of weight 1.
         #[default]
         Isolated = "isolated",
-        /// Every node that has none.
+        /// Every node that has none, as heavy as its edges are on average.
         All = "all",
         /// No node.
         None = "none",

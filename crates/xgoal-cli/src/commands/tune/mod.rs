@@ -8,7 +8,7 @@ use self::processes::Job;
 use self::report::{By, Report, Row};
 use self::space::{Space, Trial};
 use super::trials::{self, Found};
-use super::{eval, fitted, load, resolved, resolved_with};
+use super::{alike, eval, fitted, load, resolved, resolved_with};
 use crate::Ending;
 use crate::args::TuneArgs;
 use crate::output::{Output, Usage, count};
@@ -19,7 +19,7 @@ use xgoal::criteria::{self, Criterion, Judge};
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{atomic, embeddings, model};
 use xgoal::run::{embeddings_path, model_path};
-use xgoal::settings::{Config, Settings};
+use xgoal::settings::Config;
 use xgoal::train::MemoryEstimate;
 
 /// Most clusters to compare clusterings by.
@@ -29,12 +29,12 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let (base, graph) = fitted(settings, graph, output)?;
+    let fit = alike(&base, &graph);
     let by = by(args, &graph)?;
     let space = Space::new(&args.search, &base)?;
     let all = space.trials(&base, args.trials, |set| {
         let set = [&args.tuning.set[..], set].concat();
-        let settings = resolved_with(&args.tuning, &set)?;
-        Ok(Settings { layers: Some(base.layer_names()), ..settings }.fit(&graph)?)
+        Ok(fit(resolved_with(&args.tuning, &set)?)?)
     })?;
     let jobs = jobs(args, &all, &graph)?;
     let threads = threads(args, &all, &jobs, &graph)?;
