@@ -28,10 +28,10 @@ class XGOAL(Estimator):
         How the positive view is drawn.
     clusters, tau, cluster_every, kmeans_restarts
         Prototypes: their number, their temperature (each one value or a list with one per layer), the epochs
-        between two clusterings, the seedings of each.
+        between two clusterings, the seedings of the first.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers.
-    lr, shared_start, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, min_gain
+    lr, shared_start, warmup, warmup_lr, warmup_mu_n, warmup_min_gain, max_epochs, patience, min_gain
         The schedule.
     normalize_attributes, normalize_edges, self_loops
         What is done to the graph first.
@@ -103,6 +103,7 @@ class XGOAL(Estimator):
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         warmup_mu_n: float | None = None,
+        warmup_min_gain: float | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
         min_gain: float | None = None,
@@ -158,6 +159,7 @@ class GOAL(Estimator):
         shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
+        warmup_min_gain: float | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
         min_gain: float | None = None,

@@ -88,10 +88,11 @@ fn epoch(bencher: Bencher<'_, '_>, form: &str) {
     let weights = initial_weights(&config, graph.attributes().cols());
     let preprocessed = config.preprocessing().apply(&graph).expect("weights of one");
     let mut engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("fits");
+    let rates = vec![1e-3; config.layers().len()];
     let mut epoch = 0;
     bencher.bench_local(|| {
         let terms = engine.evaluate(&Step { stage: Stage::Warmup, epoch, recluster: None });
-        engine.update(1e-3);
+        engine.update(&rates);
         epoch += 1;
         terms
     });

@@ -43,10 +43,11 @@ fn an_epoch_allocates_nothing_of_the_size_of_the_graph() {
     let mut engine = CpuEngine::<f32>::new(&config, &graph, weights).unwrap();
     let given = (0..graph.layers.len()).map(|v| common::prototypes(v, (5, 128), nodes));
     engine.set_prototypes(given.collect());
+    let rates = vec![1e-3; graph.layers.len()];
     for stage in [Stage::Warmup, Stage::Joint] {
         let mut epoch = |epoch| {
             engine.evaluate(&Step { stage, epoch, recluster: None }).unwrap();
-            engine.update(1e-3);
+            engine.update(&rates);
         };
         // Every thread has had a block of everything.
         (0..10).for_each(&mut epoch);

@@ -32,7 +32,7 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
             let recluster = (epoch == 1 || epoch == 4).then_some(&[5; 8][..graph.layers.len()]);
             let step = Step { stage: Stage::Joint, epoch, recluster };
             let terms = engine.evaluate(&step).unwrap();
-            engine.update(5e-3);
+            engine.update(&[5e-3; 8][..graph.layers.len()]);
             terms
         });
         Run { terms: terms.collect(), state: engine.state() }

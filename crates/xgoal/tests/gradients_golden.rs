@@ -206,7 +206,7 @@ fn adam_steps_are_those_of_the_framework() {
         let mut engine = golden.engine::<f64>(case);
         for epoch in 0..case.steps {
             engine.evaluate(&step(case, epoch)).unwrap();
-            engine.update(case.lr);
+            engine.update(&vec![case.lr; case.weights.len()]);
         }
         let error = relative_weights(engine.weights_mut(), &case.weights);
         println!("{}: weights to {error:.1e}", case.name);

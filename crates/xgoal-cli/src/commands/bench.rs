@@ -93,10 +93,11 @@ fn time_epochs(
         Stage::Warmup => settings.warmup_lr,
         Stage::Joint => settings.lr,
     };
+    let rates = vec![rate; clusters.len()];
     let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
         let due = stage == Stage::Joint && epoch.is_multiple_of(period);
         engine.evaluate(&Step { stage, epoch, recluster: due.then_some(clusters) })?;
-        engine.update(rate);
+        engine.update(&rates);
         Ok(())
     };
     let untimed = UNTIMED.next_multiple_of(period);

@@ -47,6 +47,8 @@ pub struct Terms {
     pub loss: f64,
     /// Sum over layers of w_v L_N.
     pub l_n: f64,
+    /// L_N of each layer.
+    pub layers: Vec<f64>,
     /// Sum over layers of w_v L_C; `None` where it has no weight or outside the joint stage.
     pub l_c: Option<f64>,
     /// R_N; `None` where it has no weight or nothing to align.
@@ -93,14 +95,15 @@ pub trait Engine {
     /// Computes the objective and, behind the seam, its gradients. The weights stay as they are.
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms>;
 
-    /// Moves the weights by Adam along the last gradients.
-    fn update(&mut self, learning_rate: f64);
+    /// Moves the weights by Adam along the last gradients, with a learning rate for each layer. A layer whose
+    /// rate is 0 stays as it is, its moments included.
+    fn update(&mut self, learning_rates: &[f64]);
 
     /// Forgets the optimizer's moments.
     fn reset_optimizer(&mut self);
 
-    /// Keeps a copy of the current weights.
-    fn remember(&mut self);
+    /// Keeps a copy of a layer's current weights.
+    fn remember(&mut self, layer: usize);
 
     /// Goes back to the weights last remembered.
     fn recall(&mut self);

@@ -19,6 +19,11 @@ fn blobs<T: Real>(n: usize, d: usize, centers: usize) -> Dense<T> {
     Dense::from_vec(n, d, (0..n * d).map(value).collect()).unwrap()
 }
 
+/// One start from given centres.
+fn from<'a, T>(centers: View<'a, T>) -> Known<'a, T> {
+    Known { centers: Some(centers), others: &[] }
+}
+
 fn in_pool<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
 }
@@ -45,7 +50,8 @@ fn lloyd_agrees_with_scikit_learn() {
     let points = golden_points();
     let kmeans = KMeans { restarts: 0, ..KMeans::new(4) };
     let centers = points.select_rows(&[0, 7, 14, 21]);
-    let found = kmeans.fit_from(View::from(&points), View::from(&centers), stream()).unwrap();
+    let found =
+        kmeans.fit_knowing(View::from(&points), &from(View::from(&centers)), stream()).unwrap();
     assert!((found.inertia - 368.9822045454546).abs() < 1e-9, "{}", found.inertia);
     assert_eq!(found.iterations, 7);
     let expected = [
@@ -65,9 +71,43 @@ fn empty_clusters_move_as_in_scikit_learn() {
     let mut centers = points.select_rows(&[0, 7, 14]).into_values();
     centers.extend([1000.0; 3]);
     let kmeans = KMeans { restarts: 0, ..KMeans::new(4) };
-    let found = kmeans.fit_from(View::from(&points), View::new(&centers, 4, 3), stream()).unwrap();
+    let found = kmeans
+        .fit_knowing(View::from(&points), &from(View::new(&centers, 4, 3)), stream())
+        .unwrap();
     assert!((found.inertia - 376.0861111111111).abs() < 1e-9, "{}", found.inertia);
     assert_eq!(found.iterations, 7);
+}
+
+/// Four groups at the corners of a rectangle that is nearly a square: two clusters can be its long or its short halves,
+/// and the same points seen elsewhere say which.
+#[test]
+fn other_sights_of_the_points_decide_between_equals() {
+    let corners = |width: f64, height: f64| {
+        let noise = stream().substream(7);
+        let value = move |i: usize| {
+            let (row, col) = (i / 2, i % 2);
+            let corner =
+                if col == 0 { (row % 2) as f64 * width } else { (row / 2 % 2) as f64 * height };
+            corner + 0.01 * noise.normal(i as u64)
+        };
+        Dense::from_vec(80, 2, (0..160).map(value).collect()).unwrap()
+    };
+    let points = corners(1.0, 0.98);
+    let halves = |found: &Clustering<f64>, by: fn(usize) -> usize| {
+        (0..80).all(|i| found.assignments[i] == found.assignments[if by(i) == 0 { 0 } else { 3 }])
+    };
+    let kmeans = KMeans { restarts: 20, ..KMeans::new(2) };
+    let alone = kmeans.fit(View::from(&points), stream()).unwrap();
+    assert!(halves(&alone, |i| i % 2));
+    let elsewhere = corners(0.5, 1.0);
+    let known = Known { centers: None, others: &[View::from(&elsewhere)] };
+    let beside = kmeans.fit_knowing(View::from(&points), &known, stream()).unwrap();
+    assert!(halves(&beside, |i| i / 2 % 2));
+    assert!(beside.inertia > alone.inertia);
+    // Points that are all the same say nothing.
+    let same = Dense::from_vec(80, 1, vec![5.0; 80]).unwrap();
+    let known = Known { centers: None, others: &[View::from(&same)] };
+    assert_eq!(kmeans.fit_knowing(View::from(&points), &known, stream()).unwrap(), alone);
 }
 
 #[test]
@@ -92,7 +132,7 @@ fn a_converged_clustering_is_a_fixed_point() {
     let found = settings.fit(View::from(&points), stream()).unwrap();
     assert!(found.iterations > 3);
     let again = KMeans { restarts: 0, ..settings }
-        .fit_from(View::from(&points), View::from(&found.centers), stream())
+        .fit_knowing(View::from(&points), &from(View::from(&found.centers)), stream())
         .unwrap();
     assert_eq!(found.assignments, again.assignments);
     assert!((found.inertia - again.inertia).abs() < 1e-9 * found.inertia);
@@ -122,7 +162,7 @@ fn starts_compared_on_a_sample_end_where_all_points_lead() {
     // One point of each blob leads all points to the blobs; the sample must not lead elsewhere.
     let truth = points.select_rows(&[0, 1, 2, 3, 4, 5]);
     let alone = KMeans { restarts: 0, ..KMeans::new(6) };
-    let best = alone.fit_from(view, View::from(&truth), stream()).unwrap();
+    let best = alone.fit_knowing(view, &from(View::from(&truth)), stream()).unwrap();
     assert!(found.inertia <= 1.001 * best.inertia, "{} and {}", found.inertia, best.inertia);
     let again = in_pool(3, || KMeans::new(6).fit(view, stream()).unwrap());
     assert_eq!(again, found);
@@ -176,7 +216,10 @@ fn unusable_input_is_refused() {
     assert!(refused(tolerance, |_| ()).contains("tolerance"));
     let points = golden_points();
     let centers = points.select_rows(&[0, 1]);
-    let error =
-        KMeans::new(3).fit_from(View::from(&points), View::from(&centers), stream()).unwrap_err();
-    assert!(matches!(error, Error::Shape { .. }), "{error}");
+    let (points, centers) = (View::from(&points), View::from(&centers));
+    let refused = |known| KMeans::new(3).fit_knowing(points, &known, stream()).unwrap_err();
+    for known in [from(centers), Known { centers: None, others: &[centers] }] {
+        let error = refused(known);
+        assert!(matches!(error, Error::Shape { .. }), "{error}");
+    }
 }

@@ -34,12 +34,13 @@ impl Settings {
             "from 1 to 65536",
             (1.0..=65536.0).contains(&(self.dim as f64)),
         )?;
-        range(
-            "p_drop",
-            self.p_drop,
-            "at least 0 and less than 1",
-            (0.0..1.0).contains(&self.p_drop),
-        )?;
+        for (key, value) in [
+            ("p_drop", self.p_drop),
+            ("warmup_min_gain", self.warmup_min_gain),
+            ("min_gain", self.min_gain),
+        ] {
+            range(key, value, "at least 0 and less than 1", (0.0..1.0).contains(&value))?;
+        }
         for (key, value) in [
             ("cluster_every", self.cluster_every),
             ("kmeans_restarts", self.kmeans_restarts),
@@ -49,12 +50,6 @@ impl Settings {
             let value = value as f64;
             range(key, value, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&value))?;
         }
-        range(
-            "min_gain",
-            self.min_gain,
-            "at least 0 and less than 1",
-            (0.0..1.0).contains(&self.min_gain),
-        )?;
         for (key, value) in [
             ("lambda_n", self.lambda_n),
             ("lambda_c", self.lambda_c),

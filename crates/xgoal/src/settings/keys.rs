@@ -245,6 +245,7 @@ keys! {
     warmup: Switch,
     warmup_lr: Number,
     warmup_mu_n: Number,
+    warmup_min_gain: Number,
     max_epochs: Whole,
     patience: Whole,
     min_gain: Number,

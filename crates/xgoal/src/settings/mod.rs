@@ -159,11 +159,13 @@ pub struct Settings {
     pub warmup_lr: f64,
     /// `warmup_mu_n`: weight of R_N in the warm-up.
     pub warmup_mu_n: f64,
+    /// `warmup_min_gain`: what `min_gain` is to the joint stage, for the warm-up of each layer.
+    pub warmup_min_gain: f64,
     /// `max_epochs`: most epochs of a stage.
     pub max_epochs: usize,
     /// `patience`: epochs without a new best loss after which a stage ends.
     pub patience: usize,
-    /// `min_gain`: the share of what a stage has gained so far that a new best loss must add to count.
+    /// `min_gain`: the share of what the joint stage has gained so far that a new best loss must add to count.
     pub min_gain: f64,
     /// `seed`.
     pub seed: u64,

@@ -29,7 +29,7 @@ impl Preset {
     /// their `mu_c` times the number of layers.
     pub fn settings(self) -> Settings {
         let auto = auto();
-        // The paper's stages end when nothing at all is gained.
+        // The paper's joint stage ends when nothing at all is gained.
         let paper = Settings {
             encoder: Some(Encoder::FirstOrder),
             shared_start: false,
@@ -124,6 +124,7 @@ fn auto() -> Settings {
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,
+        warmup_min_gain: 0.02,
         max_epochs: 10_000,
         patience: 100,
         min_gain: 0.02,

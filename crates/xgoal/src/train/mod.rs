@@ -1,25 +1,28 @@
 //! The schedule: warm up on L_N + R_N, then train on everything, each stage until its loss stops
 //! improving.
 //!
-//! - Warm-up ends when `patience` epochs in a row brought no new best loss; the weights of the best
-//!   epoch are kept, and the joint stage starts from them with a fresh optimizer.
+//! - In the warm-up every layer is judged by its own L_N. It is at rest when `patience` epochs in a row brought no new best
+//!   mean of the last `patience / 5` losses that adds a share of `warmup_min_gain` to what was gained so far (with a
+//!   share of zero, no new best loss). A layer at rest stays as it is; when all are, the weights of each layer's best
+//!   epoch are taken, and the joint stage starts from them with a fresh optimizer. A layer that is trained on
+//!   while another still learns gets worse: L_N alone draws nodes apart that belong together.
 //! - In the joint stage prototypes are found again every `cluster_every` epochs. It ends when `patience`
-//!   epochs in a row brought no new best mean of the last `patience / 5` losses; the last weights are
-//!   kept. A single loss will not do: one shuffle of the negative view differs from the next by more
+//!   epochs in a row brought no new best mean of the last `patience / 5` losses, or none that adds `min_gain`; the last
+//!   weights are kept. A single loss will not do: one shuffle of the negative view differs from the next by more
 //!   than this slow stage gains in a hundred epochs, and a lucky one would end it anywhere.
-//! - With `min_gain` above zero, a best counts as new only if it adds that share of what the stage has
-//!   gained since its start, and the warm-up goes by the mean as well. A smooth loss creeps on for long
-//!   after it has stopped to matter.
 //!
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
 
 mod choice;
 mod memory;
+mod watch;
 
 pub use choice::Choice;
 pub use memory::MemoryEstimate;
+pub use watch::Watch;
 
+use self::watch::Judge;
 use crate::engine::{Engine, EngineState, Stage, Step};
 use crate::error::{Error, Result};
 use crate::model::LayerWeights;
@@ -78,18 +81,8 @@ pub struct Progress {
     pub joint: bool,
     /// The next epoch of the stage.
     pub epoch: u32,
-    /// The loss the stage began with.
-    #[serde(default)]
-    pub first_loss: Option<f64>,
-    /// The least loss of the stage that counted, as it is judged: of one epoch, or a mean.
-    pub best_loss: Option<f64>,
-    /// Epochs since that loss.
-    pub since_best: u32,
-    /// The least loss of an epoch of the warm-up, whose weights are kept.
-    #[serde(default)]
-    pub kept_loss: Option<f64>,
-    /// The last losses, as many as are averaged.
-    pub recent: Vec<f64>,
+    /// What the stage goes by: in the warm-up a loss per layer, then the whole objective.
+    pub watches: Vec<Watch>,
     /// What was chosen before training, and why, in words.
     #[serde(default)]
     pub reasons: Vec<String>,
@@ -108,11 +101,7 @@ impl Progress {
         Self {
             joint: !config.settings().warmup,
             epoch: 0,
-            first_loss: None,
-            best_loss: None,
-            since_best: 0,
-            kept_loss: None,
-            recent: Vec::new(),
+            watches: watches(config, !config.settings().warmup),
             reasons: config.reasons().to_vec(),
             choice: None,
             stages: Vec::new(),
@@ -137,31 +126,15 @@ impl Progress {
             && begun.eq(names.iter().copied().take(self.stages.len()))
             && self.stages.get(current).map_or(0, |s| s.epochs) == self.epoch
             && self.epoch as usize <= settings.max_epochs
-            && self.since_best <= self.epoch
-            && self.recent.len() <= (settings.patience / 5).max(1)
+            && self.watches.len() == if self.joint { 1 } else { layers }
+            && self.watches.iter().all(|w| w.is_possible(self.epoch, settings.patience / 5))
             && self.choice.as_ref().is_none_or(|choice| choice.is_possible(layers))
     }
+}
 
-    /// Judges a loss: whether it is a best that counts. One that cannot be judged yet is.
-    fn counts(&mut self, judged: Option<f64>, min_gain: f64) -> bool {
-        let (Some(judged), Some(first)) = (judged, self.first_loss) else { return true };
-        let least = |best: f64| best - min_gain * (first - best).max(0.0);
-        let counts = self.best_loss.is_none_or(|best| judged < least(best));
-        if counts {
-            self.best_loss = Some(judged);
-        }
-        counts
-    }
-
-    /// The mean of the last `window` losses, the given one included, once there are so many.
-    fn mean_of_recent(&mut self, loss: f64, window: usize) -> Option<f64> {
-        let window = window.max(1);
-        self.recent.push(loss);
-        if self.recent.len() > window {
-            self.recent.remove(0);
-        }
-        (self.recent.len() == window).then(|| self.recent.iter().sum::<f64>() / window as f64)
-    }
+/// What a stage goes by, before its first epoch.
+fn watches(config: &Config, joint: bool) -> Vec<Watch> {
+    vec![Watch::default(); if joint { 1 } else { config.layers().len() }]
 }
 
 /// Trains one engine by the schedule.
@@ -219,25 +192,29 @@ impl<E: Engine> Trainer<E> {
             }
         }
         let settings = self.config.settings();
-        let judged = match stage {
-            Stage::Warmup if settings.min_gain == 0.0 => Some(terms.loss),
-            _ => self.progress.mean_of_recent(terms.loss, settings.patience / 5),
+        let mean = settings.patience / 5;
+        let (losses, rate, judge) = match stage {
+            Stage::Warmup => {
+                let min_gain = settings.warmup_min_gain;
+                let window = if min_gain > 0.0 { mean } else { 1 };
+                (&terms.layers[..], settings.warmup_lr, Judge { window, min_gain })
+            }
+            Stage::Joint => {
+                let judge = Judge { window: mean, min_gain: settings.min_gain };
+                (std::slice::from_ref(&terms.loss), settings.lr, judge)
+            }
         };
-        self.progress.first_loss.get_or_insert(terms.loss);
-        if self.progress.counts(judged, settings.min_gain) {
-            self.progress.since_best = 0;
-        } else {
-            self.progress.since_best += 1;
+        let mut rates = vec![rate; self.config.layers().len()];
+        for (v, (watch, loss)) in self.progress.watches.iter_mut().zip(losses).enumerate() {
+            if watch.left(settings.patience) == 0 {
+                rates[v] = 0.0;
+            } else if watch.see(*loss, judge) && stage == Stage::Warmup {
+                self.engine.remember(v);
+            }
         }
-        if stage == Stage::Warmup && self.progress.kept_loss.is_none_or(|kept| terms.loss < kept) {
-            self.progress.kept_loss = Some(terms.loss);
-            self.engine.remember();
-        }
-        self.engine.update(match stage {
-            Stage::Warmup => settings.warmup_lr,
-            Stage::Joint => settings.lr,
-        });
-        let patience_left = (settings.patience as u32).saturating_sub(self.progress.since_best);
+        self.engine.update(&rates);
+        let left = self.progress.watches.iter().map(|watch| watch.left(settings.patience));
+        let patience_left = left.max().unwrap_or(0);
         let over = patience_left == 0 || epoch as usize + 1 >= settings.max_epochs;
         let seconds = started.elapsed().as_secs_f64();
         self.note(stage, terms.loss, seconds);
@@ -289,10 +266,7 @@ impl<E: Engine> Trainer<E> {
                 self.engine.reset_optimizer();
                 self.progress.joint = true;
                 self.progress.epoch = 0;
-                self.progress.first_loss = None;
-                self.progress.best_loss = None;
-                self.progress.since_best = 0;
-                self.progress.recent.clear();
+                self.progress.watches = watches(&self.config, true);
             }
             Stage::Joint => {
                 self.check_weights(&self.engine.weights())?;
@@ -350,7 +324,7 @@ impl<E: Engine> Trainer<E> {
 
     /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
     pub fn into_engine(mut self) -> E {
-        if !self.progress.joint && self.progress.kept_loss.is_some() {
+        if !self.progress.joint && self.progress.epoch > 0 {
             self.engine.recall();
         }
         self.engine
@@ -367,6 +341,8 @@ mod tests {
     /// Plays back losses and writes down what it is told.
     struct Script {
         losses: Vec<f64>,
+        /// Losses of a second layer, if there is one.
+        second: Vec<f64>,
         told: Vec<String>,
     }
 
@@ -374,16 +350,19 @@ mod tests {
         fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
             let clusters = step.recluster.map_or(String::new(), |k| format!("c{k:?}"));
             self.told.push(format!("{}{}{clusters}", step.stage.as_str(), step.epoch));
-            Ok(Terms { loss: self.losses.remove(0), ..Terms::default() })
+            let loss = self.losses.remove(0);
+            let second = if self.second.is_empty() { loss } else { self.second.remove(0) };
+            Ok(Terms { loss, layers: vec![loss, second], ..Terms::default() })
         }
-        fn update(&mut self, learning_rate: f64) {
-            self.told.push(format!("lr{learning_rate}"));
+        fn update(&mut self, learning_rates: &[f64]) {
+            let rates: Vec<String> = learning_rates.iter().map(f64::to_string).collect();
+            self.told.push(format!("lr{}", rates.join(",")));
         }
         fn reset_optimizer(&mut self) {
             self.told.push("reset".into());
         }
-        fn remember(&mut self) {
-            self.told.push("remember".into());
+        fn remember(&mut self, layer: usize) {
+            self.told.push(format!("remember{layer}"));
         }
         fn recall(&mut self) {
             self.told.push("recall".into());
@@ -410,6 +389,7 @@ mod tests {
         for (key, value) in [
             ("patience", "2"),
             ("min_gain", "0"),
+            ("warmup_min_gain", "0"),
             ("warmup_lr", "5"),
             ("lr", "1"),
             ("cluster_every", "2"),
@@ -420,8 +400,9 @@ mod tests {
         {
             settings.set(key, value).unwrap();
         }
-        let config = settings.validate(&["a".to_string()]).unwrap();
-        Trainer::new(Script { losses: losses.to_vec(), told: Vec::new() }, config)
+        let config = settings.validate(&["a".to_string(), "b".to_string()]).unwrap();
+        let engine = Script { losses: losses.to_vec(), second: Vec::new(), told: Vec::new() };
+        Trainer::new(engine, config)
     }
 
     #[test]
@@ -437,39 +418,25 @@ mod tests {
         assert_eq!(stages, [("warmup", 4, 2.0), ("joint", 4, 8.5)]);
         assert_eq!(
             t.into_engine().told.join(" "),
-            "warmup0 remember lr5 warmup1 remember lr5 warmup2 lr5 warmup3 lr5 recall reset \
-             joint0c[3] lr1 joint1 lr1 joint2c[3] lr1 joint3 lr1"
+            "warmup0 remember0 remember1 lr5,5 warmup1 remember0 remember1 lr5,5 warmup2 lr5,5 \
+             warmup3 lr5,5 recall reset \
+             joint0c[3, 3] lr1,1 joint1 lr1,1 joint2c[3, 3] lr1,1 joint3 lr1,1"
         );
     }
 
     #[test]
-    fn one_lucky_loss_does_not_end_the_joint_stage() {
-        let mut losses: Vec<f64> = (0..60).map(|i| 2.0 - 0.01 * f64::from(i)).collect();
-        losses[10] = 1.2;
-        losses.extend([3.0; 20]);
-        let mut t = trainer(&losses, &[("patience", "20"), ("warmup", "off")]);
-        while t.step().unwrap().is_some() {}
-        // The mean of four still falls with the trend; it ends twenty epochs after the trend does.
-        assert_eq!(t.progress().stages[0].epochs, 80);
-    }
-
-    #[test]
-    fn a_loss_that_creeps_ends_a_stage_when_little_is_gained() {
-        // Falls by half within seven epochs, and then by a thousandth each.
-        let loss = |i: i32| 1.0 + 0.9_f64.powi(i) - 1e-3 * f64::from(i);
-        let losses: Vec<f64> = (0..500).map(loss).collect();
-        let epochs = |min_gain: &str| {
-            let set = [("patience", "10"), ("min_gain", min_gain), ("max_epochs", "200")];
-            let mut t = trainer(&losses, &set);
-            while !t.progress().joint {
-                t.step().unwrap();
-            }
-            t.progress().stages[0].epochs
-        };
-        assert_eq!(epochs("0"), 200);
-        // Ten epochs gain two hundredths of 1 from the fortieth on.
-        assert!((40..60).contains(&epochs("0.02")), "{}", epochs("0.02"));
-        assert!(epochs("0.2") < epochs("0.02"));
+    fn each_layer_warms_up_until_its_own_loss_is_at_rest() {
+        let mut t = trainer(&[3.0, 2.0, 2.5, 2.5, 2.5, 2.5, 2.5], &[("patience", "2")]);
+        // The second layer's loss falls for two epochs longer.
+        t.engine.second = vec![9.0, 8.0, 7.0, 6.0, 6.0, 6.0];
+        let patience: Vec<u32> = (0..6).map(|_| t.step().unwrap().unwrap().patience_left).collect();
+        assert_eq!(patience, [2, 2, 2, 2, 1, 0]);
+        assert_eq!(
+            t.engine.told.join(" "),
+            "warmup0 remember0 remember1 lr5,5 warmup1 remember0 remember1 lr5,5 \
+             warmup2 remember1 lr5,5 warmup3 remember1 lr5,5 \
+             warmup4 lr0,5 warmup5 lr0,5 recall reset"
+        );
     }
 
     #[test]

@@ -43,20 +43,23 @@ impl<T: Kernels> Adam<T> {
         self.updates = 0;
     }
 
-    /// Moves the weights along the gradients.
+    /// Moves the weights along the gradients, those of a layer with a rate of 0 excepted.
     pub fn update(
         &mut self,
-        learning_rate: f64,
+        learning_rates: &[f64],
         gradients: &[LayerWeights<T>],
         weights: &mut [LayerWeights<T>],
     ) {
         // A saved state may say any number.
         self.updates = self.updates.saturating_add(1);
         let t = self.updates.min(i32::MAX as u64) as i32;
-        let step = learning_rate / (1.0 - BETA1.powi(t));
+        let unbias_first = 1.0 - BETA1.powi(t);
         let unbias = T::from_f64((1.0 - BETA2.powi(t)).sqrt().recip());
-        let layers = weights.iter_mut().zip(gradients).zip(&mut self.first).zip(&mut self.second);
-        let tensors = layers.flat_map(|(((w, g), m), v)| {
+        let moments = self.first.iter_mut().zip(&mut self.second);
+        let layers = weights.iter_mut().zip(gradients).zip(moments).zip(learning_rates);
+        let moving = layers.filter(|(_, rate)| **rate > 0.0);
+        let tensors = moving.flat_map(|(((w, g), (m, v)), rate)| {
+            let step = rate / unbias_first;
             let biases = 1.0 + f64::from(w.self_weight.is_some());
             let matrices = 1 + usize::from(w.self_weight.is_some());
             let steps = std::iter::repeat_n(step, matrices).chain([biases * step]);
@@ -121,7 +124,7 @@ mod tests {
         let (mut w, mut m, mut v) = (1.0f64, 0.0f64, 0.0f64);
         for t in 1..=5 {
             let g = 0.3 * f64::from(t);
-            adam.update(0.1, &[one(g)], &mut weights);
+            adam.update(&[0.1], &[one(g)], &mut weights);
             m = 0.9 * m + 0.1 * g;
             v = 0.999 * v + 0.001 * g * g;
             w -=

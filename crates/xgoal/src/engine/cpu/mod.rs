@@ -34,7 +34,7 @@ use self::rows::{PerThread, Scratches};
 use super::{Engine, EngineState, Prototypes, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessed;
-use crate::kmeans::KMeans;
+use crate::kmeans::{KMeans, Known};
 use crate::matrix::{Dense, Matrix};
 use crate::model::LayerWeights;
 use crate::random::Purpose;
@@ -43,9 +43,6 @@ use crate::settings::Config;
 
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
-
-/// One in so many of the k-means restarts is made beside the last centres.
-const FRESH_SHARE: usize = 5;
 
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
@@ -201,10 +198,11 @@ impl<T: Kernels> CpuEngine<T> {
         self.prototypes = Some(prototypes);
     }
 
-    /// Finds prototypes anew: from scratch the first time, later also from the last ones.
+    /// Finds prototypes anew: from scratch the first time, from the last ones later.
     ///
-    /// Embeddings move little between two clusterings, so the last centres are nearly always the
-    /// best start; a few fresh seedings keep a better one from being missed.
+    /// Of the first starts, the one is kept whose clusters are the most compact in all layers together. Once nodes are pulled
+    /// to them, clusters change only with the embeddings: another start that is by chance a little
+    /// more compact, and cuts elsewhere, would undo what was learnt.
     fn recluster(&mut self, clusters: &[usize], step: &Step<'_>) -> Result<()> {
         let settings = self.config.settings();
         let mut found = Vec::with_capacity(self.views.len());
@@ -215,13 +213,16 @@ impl<T: Kernels> CpuEngine<T> {
             let points = View::from(&views.anchor);
             let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
             let mut kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
-            let clustering = match last.filter(|centers| centers.rows == clusters) {
-                None => kmeans.fit(points, stream)?,
-                Some(last) => {
-                    kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
-                    kmeans.fit_from(points, last, stream)?
-                }
-            };
+            let others: Vec<_> = (0..self.views.len())
+                .filter(|other| *other != v && self.config.aligned())
+                .map(|other| View::from(&self.views[other].anchor))
+                .collect();
+            let centers = last.filter(|centers| centers.rows == clusters);
+            if centers.is_some() {
+                kmeans.restarts = 0;
+            }
+            let clustering =
+                kmeans.fit_knowing(points, &Known { centers, others: &others }, stream)?;
             found.push(Prototypes {
                 centers: clustering.centers,
                 assignments: clustering.assignments,
@@ -268,9 +269,9 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         Ok(terms)
     }
 
-    fn update(&mut self, learning_rate: f64) {
+    fn update(&mut self, learning_rates: &[f64]) {
         self.clock.start();
-        self.adam.update(learning_rate, &self.gradients, &mut self.weights);
+        self.adam.update(learning_rates, &self.gradients, &mut self.weights);
         self.clock.stop(Phase::Update);
     }
 
@@ -278,12 +279,13 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         self.adam.reset();
     }
 
-    fn remember(&mut self) {
-        copy_weights(&self.weights, &mut self.remembered);
+    fn remember(&mut self, layer: usize) {
+        copy_weights(&self.weights[layer], &mut self.remembered[layer]);
     }
 
     fn recall(&mut self) {
-        copy_weights(&self.remembered, &mut self.weights);
+        let pairs = self.remembered.iter().zip(&mut self.weights);
+        pairs.for_each(|(from, to)| copy_weights(from, to));
     }
 
     fn embed(&mut self) -> Vec<Dense> {
@@ -351,10 +353,8 @@ impl<T: Kernels> Engine for CpuEngine<T> {
     }
 }
 
-fn copy_weights<T: Kernels>(from: &[LayerWeights<T>], to: &mut [LayerWeights<T>]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        to.tensors_mut().zip(from.tensors()).for_each(|(t, f)| t.copy_from_slice(f));
-    }
+fn copy_weights<T: Kernels>(from: &LayerWeights<T>, to: &mut LayerWeights<T>) {
+    to.tensors_mut().zip(from.tensors()).for_each(|(t, f)| t.copy_from_slice(f));
 }
 
 fn cast_weights<T: Real, U: Real>(weights: &[LayerWeights<T>]) -> Vec<LayerWeights<U>> {

@@ -37,7 +37,8 @@ pub struct Objective<'a, T> {
 /// Sums over the nodes of a block.
 #[derive(Debug, Default, Clone)]
 struct Sums {
-    l_n: f64,
+    /// Per layer.
+    l_n: Vec<f64>,
     l_c: f64,
     r_n: f64,
     recovery: Recovery,
@@ -141,7 +142,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
         for (v, layer) in self.config.layers().iter().enumerate() {
             let weight = self.lambda_n * layer.weight * each;
             let views = (&mut anchors[v], &mut positives[v], &mut negatives[v]);
-            sums.l_n += layer.weight * node_loss(dim, weight, views.0, views.1, views.2);
+            sums.l_n.push(node_loss(dim, weight, views.0, views.1, views.2));
         }
         if self.mu_n > 0.0 {
             let weight = self.mu_n * each / self.pairs();
@@ -189,31 +190,33 @@ impl<'a, T: Kernels> Objective<'a, T> {
     fn terms(&self, nodes: usize, blocks: &[Sums]) -> Terms {
         let mut total = Sums::default();
         for sums in blocks {
-            total.l_n += sums.l_n;
+            add(&mut total.l_n, &sums.l_n);
             total.l_c += sums.l_c;
             total.r_n += sums.r_n;
             total.recovery.divergence += sums.recovery.divergence;
             total.recovery.cross_entropy += sums.recovery.cross_entropy;
-            total.agreement.resize(sums.agreement.len(), 0.0);
-            total.agreement.iter_mut().zip(&sums.agreement).for_each(|(t, s)| *t += s);
+            add(&mut total.agreement, &sums.agreement);
             total.marginals.resize_with(sums.marginals.len(), Vec::new);
             for (total, marginal) in total.marginals.iter_mut().zip(&sums.marginals) {
-                total.resize(marginal.len(), 0.0);
-                total.iter_mut().zip(marginal).for_each(|(t, m)| *t += m);
+                add(total, marginal);
             }
         }
         let n = nodes as f64;
         let when = |condition: bool, value: f64| condition.then_some(value);
         let clustered = self.prototypes.is_some();
         let recovered = clustered && self.mu_c > 0.0;
-        let agreement = total.agreement.iter().map(|sum| sum / nodes as f64).collect();
+        let means = |sums: &[f64]| sums.iter().map(|sum| sum / n).collect::<Vec<f64>>();
+        let layers = means(&total.l_n);
+        let weighted =
+            layers.iter().zip(self.config.layers()).map(|(l_n, layer)| layer.weight * l_n);
         let mut terms = Terms {
             loss: 0.0,
-            l_n: total.l_n / n,
+            l_n: weighted.sum(),
+            layers,
             l_c: when(clustered && self.lambda_c > 0.0, total.l_c / n),
             r_n: when(self.mu_n > 0.0, total.r_n / (n * self.pairs())),
             r_c: when(recovered, total.recovery.divergence / (n * self.pairs())),
-            agreement,
+            agreement: means(&total.agreement),
             mi_node: None,
             mi_cluster: when(recovered, {
                 let entropies = total.marginals.iter().map(|m| entropy(m, n));
@@ -246,6 +249,12 @@ impl<T: Kernels> Work for Block<'_, '_, '_, T> {
     fn run(self) -> Sums {
         self.objective.block(self.block, self.nodes, self.rows, self.scratch)
     }
+}
+
+/// Adds to sums, which may have none yet.
+fn add(total: &mut Vec<f64>, sums: &[f64]) {
+    total.resize(sums.len(), 0.0);
+    total.iter_mut().zip(sums).for_each(|(t, s)| *t += s);
 }
 
 /// Entropy of the distribution `sums / n`.
