@@ -81,6 +81,8 @@ pub struct Clustering<T = f32> {
 pub struct Known<'a, T> {
     /// Centres, one per row, for one more start; there may be no restarts beside it.
     pub centers: Option<View<'a, T>>,
+    /// By which share another start must be better than the one from `centers` to be kept instead.
+    pub advantage: f64,
     /// The same points, row by row, as they are seen elsewhere. Of all starts, the one is kept whose clusters leave the
     /// least of the scatter within, summed over the points themselves and these.
     pub others: &'a [View<'a, T>],
@@ -97,7 +99,7 @@ impl KMeans {
     /// There must be at least as many rows as clusters. They may repeat: with fewer distinct rows
     /// than clusters, some clusters stay without points and keep the centre they were seeded with.
     pub fn fit<T: Real>(&self, points: View<'_, T>, stream: Stream) -> Result<Clustering<T>> {
-        self.best(points, &Known { centers: None, others: &[] }, stream)
+        self.best(points, &Known { centers: None, advantage: 0.0, others: &[] }, stream)
     }
 
     /// Like [`KMeans::fit`], knowing more.
@@ -162,7 +164,11 @@ impl KMeans {
             let beside = others.iter().map(|o| o.within(&outcome.assignments, self.clusters));
             own(outcome) + beside.sum::<f64>()
         };
-        let within: Vec<f64> = outcomes.par_iter().map(within).collect();
+        let mut within: Vec<f64> = outcomes.par_iter().map(within).collect();
+        // The start from given centres is the last one.
+        if let Some(given) = within.last_mut().filter(|_| known.centers.is_some()) {
+            *given *= 1.0 - known.advantage;
+        }
         // `min_by` keeps the first of equal minima.
         let best = outcomes.into_iter().zip(within).min_by(|(_, a), (_, b)| a.total_cmp(b));
         self.finish(&points, best.expect("starts > 0 was checked").0)

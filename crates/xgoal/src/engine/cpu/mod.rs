@@ -44,6 +44,12 @@ use crate::settings::Config;
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
 
+/// One in so many of the k-means restarts is made beside the last centres.
+const FRESH_SHARE: usize = 5;
+
+/// How much more compact clusters from another start must be to take the place of those that were followed.
+const ADVANTAGE: f64 = 0.01;
+
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
 pub struct CpuEngine<T: Kernels = f32> {
@@ -201,8 +207,8 @@ impl<T: Kernels> CpuEngine<T> {
     /// Finds prototypes anew: from scratch the first time, from the last ones later.
     ///
     /// Of the first starts, the one is kept whose clusters are the most compact in all layers together. Once nodes are pulled
-    /// to them, clusters change only with the embeddings: another start that is by chance a little
-    /// more compact, and cuts elsewhere, would undo what was learnt.
+    /// to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
+    /// compact, and cuts elsewhere, would undo what was learnt. It is kept only if it is clearly better.
     fn recluster(&mut self, clusters: &[usize], step: &Step<'_>) -> Result<()> {
         let settings = self.config.settings();
         let mut found = Vec::with_capacity(self.views.len());
@@ -219,10 +225,13 @@ impl<T: Kernels> CpuEngine<T> {
                 .collect();
             let centers = last.filter(|centers| centers.rows == clusters);
             if centers.is_some() {
-                kmeans.restarts = 0;
+                kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
             }
-            let clustering =
-                kmeans.fit_knowing(points, &Known { centers, others: &others }, stream)?;
+            let clustering = kmeans.fit_knowing(
+                points,
+                &Known { centers, advantage: ADVANTAGE, others: &others },
+                stream,
+            )?;
             found.push(Prototypes {
                 centers: clustering.centers,
                 assignments: clustering.assignments,
