@@ -43,12 +43,12 @@ def curve(source, settings, seed, marks, folder):
             process = subprocess.Popen([*train, *more], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             try:
                 process.wait(None if mark is None else max(mark - done, 0.5))
-                ended = True
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGINT)
                 process.wait()
             if process.returncode not in (0, 130):
                 sys.exit(process.stderr.read())
+            ended = process.returncode == 0
             lines = epochs(run)
             done = sum(line["seconds"] for line in lines)
             scored = subprocess.run(
