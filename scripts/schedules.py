@@ -28,10 +28,6 @@ SCHEDULES = {
 }
 
 
-def epochs(run):
-    return [json.loads(line) for line in open(run / "metrics.jsonl")]
-
-
 def curve(source, settings, seed, marks, folder):
     """Epochs, seconds and scores at each mark, and at the end."""
     run = folder / f"{settings[0].strip('-')}-{seed}"
@@ -49,7 +45,7 @@ def curve(source, settings, seed, marks, folder):
             if process.returncode not in (0, 130):
                 sys.exit(process.stderr.read())
             ended = process.returncode == 0
-            lines = epochs(run)
+            lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
             done = sum(line["seconds"] for line in lines)
             scored = subprocess.run(
                 [PROGRAM, "eval", run, source, "--threads", "1", "--json", "--quiet"], capture_output=True, text=True, check=True

@@ -440,6 +440,41 @@ mod tests {
     }
 
     #[test]
+    fn one_lucky_loss_does_not_end_the_joint_stage() {
+        let mut losses: Vec<f64> = (0..60).map(|i| 2.0 - 0.01 * f64::from(i)).collect();
+        losses[10] = 1.2;
+        losses.extend([3.0; 20]);
+        let mut t = trainer(&losses, &[("patience", "20"), ("warmup", "off")]);
+        while t.step().unwrap().is_some() {}
+        // The mean of four still falls with the trend; it ends twenty epochs after the trend does.
+        assert_eq!(t.progress().stages[0].epochs, 80);
+    }
+
+    #[test]
+    fn a_loss_that_creeps_ends_a_stage_when_little_is_gained() {
+        // Falls by half within seven epochs, and then by a thousandth each.
+        let loss = |i: i32| 1.0 + 0.9_f64.powi(i) - 1e-3 * f64::from(i);
+        let losses: Vec<f64> = (0..500).map(loss).collect();
+        for (key, warmup) in [("warmup_min_gain", "on"), ("min_gain", "off")] {
+            let epochs = |min_gain: &str| {
+                let set = [
+                    ("patience", "10"),
+                    ("max_epochs", "200"),
+                    ("warmup", warmup),
+                    (key, min_gain),
+                ];
+                let mut t = trainer(&losses, &set);
+                while t.progress().stages.len() < 2 && t.step().unwrap().is_some() {}
+                t.progress().stages[0].epochs
+            };
+            assert_eq!(epochs("0"), 200, "{key}");
+            // Ten epochs gain two hundredths of 1 from the fortieth on.
+            assert!((40..60).contains(&epochs("0.02")), "{key}: {}", epochs("0.02"));
+            assert!(epochs("0.2") < epochs("0.02"), "{key}");
+        }
+    }
+
+    #[test]
     fn stages_have_a_longest_length_and_warm_up_can_be_off() {
         let mut t = trainer(&[3.0, 2.0, 1.0], &[("max_epochs", "2"), ("warmup", "off")]);
         let mut epochs = 0;
