@@ -1,6 +1,6 @@
 """A grid of planted graphs that nothing was tuned on: `auto` beside two answers that are easy to have.
 
-    python3 scripts/grid.py [--cells FROM:TO] [--jobs N] [--out FILE]
+    python3 scripts/grid.py [--cells FROM:TO] [--jobs N] [--out FILE] [--set KEY=VALUE] [--sum]
 
 needs numpy, scipy and scikit-learn, and the executable (`cargo build --release`, or XGOAL=PATH). Each cell is a graph of
 its own kind, drawn from its number: 500 to 50,000 nodes, 2 to 6 layers, 2 to 20 classes of different sizes, sparse or
@@ -10,6 +10,8 @@ NMI (of the paper's protocol: k-means on the test nodes, as many clusters as cla
 - `auto`: `xgoal train` without any setting,
 - k-means: on attributes that were smoothed once over the sum of the layers,
 - GOAL: of the best single layer, the best chosen with the labels.
+
+With --sum a graph's layers are added up to one, which is all that is trained on.
 """
 
 import argparse
@@ -130,9 +132,11 @@ def smoothed(layers, x, y, test):
     return float(np.mean([nmi(y[test], found) for found in runs]))
 
 
-def measure(number, threads, settings):
+def measure(number, threads, settings, add_up):
     cell = cell_of(number)
     layers, x, y = plant(cell, number)
+    if add_up:
+        layers = {"sum": sum(layers.values())}
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         source = folder / "graph.npz"
@@ -140,7 +144,9 @@ def measure(number, threads, settings):
         auto, epochs = score(source, folder / "auto", threads, *settings)
         base = smoothed(layers, x, y, test)
         alone = [
-            score(source, folder / name, threads, "--method", "goal", "--layers", name, *settings)[0] for name in layers
+            score(source, folder / name, threads, "--method", "goal", "--layers", name, *settings)[0]
+            for name in layers
+            if not add_up
         ]
     return cell | {"cell": number, "auto": auto, "kmeans": base, "goal": alone, "epochs": epochs}
 
@@ -151,6 +157,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="cells at a time, each with one thread")
     parser.add_argument("--out", type=Path, help="a file that keeps what is measured, a line of JSON per cell")
     parser.add_argument("--set", action="append", default=[], help="settings for all trainings")
+    parser.add_argument("--sum", action="store_true", help="add all layers up to one first")
     args = parser.parse_args()
     first, _, last = args.cells.partition(":")
     settings = [part for value in args.set for part in ("--set", value)]
@@ -160,7 +167,7 @@ def main():
 
     def one(number):
         if number not in done:
-            done[number] = measure(number, 1 if args.jobs > 1 else os.cpu_count(), settings)
+            done[number] = measure(number, 1 if args.jobs > 1 else os.cpu_count(), settings, args.sum)
             if args.out:
                 with open(args.out, "a") as out:
                     out.write(json.dumps(done[number]) + "\n")
@@ -171,13 +178,14 @@ def main():
     good = []
     with ThreadPoolExecutor(args.jobs) as pool:
         for row in pool.map(one, range(int(first), int(last or int(first) + 1))):
-            best = max(row["kmeans"], *row["goal"])
+            best = max([row["kmeans"], *row["goal"]])
+            alone = f"{max(row['goal']):.3f}" if row["goal"] else "-"
             good.append(row["auto"] >= best)
             mark = "" if good[-1] else f" ({row['auto'] - best:+.3f})"
             kind = f"{row['cell']} | {row['nodes']:,} | {row['layers']} | {row['classes']} | {row['attributes']} | {row['signal']}"
             epochs = " + ".join(f"{e:,}" for e in row["epochs"])
             print(
-                f"| {kind} | {row['auto']:.3f}{mark} | {row['kmeans']:.3f} | {max(row['goal']):.3f} | {epochs} |",
+                f"| {kind} | {row['auto']:.3f}{mark} | {row['kmeans']:.3f} | {alone} | {epochs} |",
                 flush=True,
             )
     print(f"\n`auto` is at least the better of the two in {sum(good)} of {len(good)} cells.")

@@ -7,9 +7,10 @@
 //!   epoch are taken, and the joint stage starts from them with a fresh optimizer. A layer that is trained on
 //!   while another still learns gets worse: L_N alone draws nodes apart that belong together.
 //! - In the joint stage prototypes are found again every `cluster_every` epochs. It ends when `patience`
-//!   epochs in a row brought no new best mean of the last `patience / 5` losses, or none that adds `min_gain`; the last
-//!   weights are kept. A single loss will not do: one shuffle of the negative view differs from the next by more
-//!   than this slow stage gains in a hundred epochs, and a lucky one would end it anywhere.
+//!   epochs in a row brought no new best mean of the last `patience / 5` losses or, with a share of `min_gain`, none of
+//!   the last `patience / 2` that adds it; the last weights are kept. A single loss will not do: one shuffle of the
+//!   negative view differs from the next by more than this slow stage gains in a hundred epochs, and a lucky one would
+//!   end it anywhere.
 //!
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
@@ -114,6 +115,10 @@ impl Progress {
         self.stages.iter().map(|s| u64::from(s.epochs)).sum()
     }
 
+    fn stage(&self) -> Stage {
+        if self.joint { Stage::Joint } else { Stage::Warmup }
+    }
+
     /// Whether training by these settings can stand here; a file may say anything.
     pub(crate) fn is_possible(&self, settings: &Settings) -> bool {
         let names: &[&str] = if settings.warmup { &["warmup", "joint"] } else { &["joint"] };
@@ -121,13 +126,14 @@ impl Progress {
         // Stages before the current one have run; the current one may not have begun.
         let current = if self.joint { names.len() - 1 } else { 0 };
         let begun = self.stages.iter().map(|s| s.name.as_str());
+        let judge = Judge::of(self.stage(), settings);
         (self.joint || (settings.warmup && !self.done))
             && (current..=current + 1).contains(&self.stages.len())
             && begun.eq(names.iter().copied().take(self.stages.len()))
             && self.stages.get(current).map_or(0, |s| s.epochs) == self.epoch
             && self.epoch as usize <= settings.max_epochs
             && self.watches.len() == if self.joint { 1 } else { layers }
-            && self.watches.iter().all(|w| w.is_possible(self.epoch, settings.patience / 5))
+            && self.watches.iter().all(|w| w.is_possible(self.epoch, judge))
             && self.choice.as_ref().is_none_or(|choice| choice.is_possible(layers))
     }
 }
@@ -170,7 +176,7 @@ impl<E: Engine> Trainer<E> {
         }
         let started = Instant::now();
         let settings = self.config.settings();
-        let stage = self.stage();
+        let stage = self.progress.stage();
         let epoch = self.progress.epoch;
         let clustered = settings.lambda_c > 0.0 || (self.config.aligned() && settings.mu_c > 0.0);
         let due = (epoch as usize).is_multiple_of(settings.cluster_every);
@@ -192,18 +198,11 @@ impl<E: Engine> Trainer<E> {
             }
         }
         let settings = self.config.settings();
-        let mean = settings.patience / 5;
-        let (losses, rate, judge) = match stage {
-            Stage::Warmup => {
-                let min_gain = settings.warmup_min_gain;
-                let window = if min_gain > 0.0 { mean } else { 1 };
-                (&terms.layers[..], settings.warmup_lr, Judge { window, min_gain })
-            }
-            Stage::Joint => {
-                let judge = Judge { window: mean, min_gain: settings.min_gain };
-                (std::slice::from_ref(&terms.loss), settings.lr, judge)
-            }
+        let (losses, rate) = match stage {
+            Stage::Warmup => (&terms.layers[..], settings.warmup_lr),
+            Stage::Joint => (std::slice::from_ref(&terms.loss), settings.lr),
         };
+        let judge = Judge::of(stage, settings);
         let mut rates = vec![rate; self.config.layers().len()];
         for (v, (watch, loss)) in self.progress.watches.iter_mut().zip(losses).enumerate() {
             if watch.left(settings.patience) == 0 {
@@ -236,10 +235,6 @@ impl<E: Engine> Trainer<E> {
             patience_left,
             seconds,
         }))
-    }
-
-    fn stage(&self) -> Stage {
-        if self.progress.joint { Stage::Joint } else { Stage::Warmup }
     }
 
     fn note(&mut self, stage: Stage, loss: f64, seconds: f64) {

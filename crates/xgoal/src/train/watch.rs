@@ -4,6 +4,8 @@
 //! less than the last best by at least a share of all that was gained since the first one; a loss is at rest when
 //! there was no new best for as long as patience allows.
 
+use crate::engine::Stage;
+use crate::settings::Settings;
 use serde::{Deserialize, Serialize};
 
 /// How a loss is judged.
@@ -13,6 +15,22 @@ pub(super) struct Judge {
     pub window: usize,
     /// The share of what was gained that a new best must add.
     pub min_gain: f64,
+}
+
+impl Judge {
+    /// How the losses of a stage are judged. Where a share of the gain is asked for, it must show through what one epoch's
+    /// views differ from the next one's; in the joint stage, which gains little at a time, that takes the mean of more.
+    pub(super) fn of(stage: Stage, settings: &Settings) -> Self {
+        let Settings { patience, warmup_min_gain, min_gain, .. } = *settings;
+        match stage {
+            Stage::Warmup if warmup_min_gain > 0.0 => {
+                Self { window: patience / 5, min_gain: warmup_min_gain }
+            }
+            Stage::Warmup => Self { window: 1, min_gain: 0.0 },
+            Stage::Joint if min_gain > 0.0 => Self { window: patience / 2, min_gain },
+            Stage::Joint => Self { window: patience / 5, min_gain: 0.0 },
+        }
+    }
 }
 
 /// Follows one loss.
@@ -63,14 +81,15 @@ impl Watch {
     }
 
     /// Whether it can stand like this after so many epochs; a file may say anything.
-    pub(super) fn is_possible(&self, epochs: u32, window: usize) -> bool {
-        self.since_best <= epochs && self.recent.len() <= window.max(1)
+    pub(super) fn is_possible(&self, epochs: u32, judge: Judge) -> bool {
+        self.since_best <= epochs && self.recent.len() <= judge.window.max(1)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::{Purpose, Stream};
 
     /// Epochs until a loss is at rest.
     fn rest(losses: impl IntoIterator<Item = f64>, patience: usize, judge: Judge) -> Option<usize> {
@@ -102,6 +121,20 @@ mod tests {
         let epochs = by(0.02).unwrap();
         assert!((40..60).contains(&epochs), "{epochs}");
         assert!(by(0.2).unwrap() < epochs);
+    }
+
+    #[test]
+    fn a_joint_stage_that_gains_less_than_its_noise_goes_on() {
+        // What ACM's joint stage gains at first, and how its L_N differs from one shuffle to the next.
+        let loss =
+            |stream: Stream, i: u64| 0.9 - 7e-5 * i as f64 + 0.05 * (stream.uniform(i) - 0.5);
+        let early = |judge| {
+            let streams = (0..20).map(|seed| Stream::new(seed, Purpose::Weights));
+            streams.filter(|s| rest((0..600).map(|i| loss(*s, i)), 100, judge).is_some()).count()
+        };
+        let settings = Settings::default();
+        assert!(early(Judge { window: 20, min_gain: settings.min_gain }) > 5);
+        assert_eq!(early(Judge::of(Stage::Joint, &settings)), 0);
     }
 
     #[test]
