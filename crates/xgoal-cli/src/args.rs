@@ -87,7 +87,7 @@ pub struct Choice {
     /// Start from a preset: auto, acm, imdb, dblp or amazon
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// Use these layers, in this order [default: the preset's, else all]
+    /// Use these layers, in this order; A+B is the sum of A and B [default: the preset's, else as suits]
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     pub layers: Option<Vec<String>>,
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use xgoal::graph::planted::Planted;
-use xgoal::graph::{Layer, MultiplexGraph};
+use xgoal::graph::{Layer, MultiplexGraph, sums};
 use xgoal::io::source::read_source;
 use xgoal::matrix::Matrix;
 use xgoal::{Error, machine};
@@ -28,18 +28,22 @@ impl Graph {
         attributes: &Bound<'_, PyAny>,
         select: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        let available = || layers.iter().map(|(name, _)| name.clone()).collect();
-        let names: Vec<String> = select.unwrap_or_else(available);
-        let mut chosen = Vec::with_capacity(names.len());
-        for name in names {
-            let Some((_, layer)) = layers.iter().find(|(other, _)| *other == name) else {
-                return Err(raise(Error::UnknownLayer { name, available: available() }));
-            };
-            let adjacency = layer.to_csr(&format!("layer `{name}`")).map_err(raise)?;
-            chosen.push(Layer { name, adjacency });
-        }
+        let available: Vec<String> = layers.iter().map(|(name, _)| name.clone()).collect();
+        let names = select.as_ref().unwrap_or(&available);
+        let needed = sums::resolve(names, &available).map_err(raise)?.concat();
+        let chosen: Vec<Layer> = (layers.iter().enumerate())
+            .filter(|(at, _)| needed.contains(at))
+            .map(|(_, (name, layer))| {
+                let adjacency = layer.to_csr(&format!("layer `{name}`"))?;
+                Ok(Layer { name: name.clone(), adjacency })
+            })
+            .collect::<Result<_, Error>>()
+            .map_err(raise)?;
         let attributes = to_matrix(attributes)?.map_err(raise)?;
-        MultiplexGraph::new(chosen, attributes).map(Graph).map_err(raise)
+        MultiplexGraph::new(chosen, attributes)
+            .and_then(|graph| graph.select_layers(names))
+            .map(Graph)
+            .map_err(raise)
     }
 
     /// Number of nodes.

@@ -40,6 +40,8 @@ pub enum Purpose {
     Trials = 27,
     /// What a graph loses where embeddings are judged.
     Judge = 28,
+    /// What attributes are held against where it is asked whether they show more than chance.
+    Rise = 29,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -70,3 +70,32 @@ fn dense_noisy_attributes_have_the_plain_encoder_with_loops() {
     let given = sandbox.text("given/config.toml");
     assert!(given.contains("encoder = \"first-order\"") && given.contains("\"isolated\""));
 }
+
+#[test]
+fn layers_that_show_nothing_by_themselves_are_added_up_unless_they_are_named() {
+    let like = Planted { nodes: 400, ..Planted::default() };
+    let stream = Stream::new(3, Purpose::Planted);
+    let values: Vec<f32> = (0..400 * 16).map(|i| stream.normal(i) as f32).collect();
+    let node = |i: u64| stream.substream(1).below(i, 400) as u32;
+    let edges = (0..2000).map(|i| (node(2 * i), node(2 * i + 1), 1.0)).collect();
+    let mut npz = Npz::of(&planted(&like));
+    npz.remove("feature");
+    npz.floats("feature", &[400, 16], &values);
+    npz.sparse("more", &Csr::from_triplets(400, 400, edges).unwrap());
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", npz.bytes());
+
+    let info = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
+    assert_says(&info, &["auto      layers: added up to one, because none by itself"]);
+    sandbox.train("graph.npz", "run", &[]);
+    let config = sandbox.text("run/config.toml");
+    assert!(config.contains("layers = [\"layer0+layer1+more\"]"), "{config}");
+    sandbox.xgoal(&["embed", "run", "graph.npz", "--out", "z.npy"]).done();
+    assert!(sandbox.read("z.npy") == sandbox.read("run/embeddings.npy"));
+
+    sandbox.train("graph.npz", "some", &["--layers", "more,layer0+layer1"]);
+    assert!(sandbox.text("some/config.toml").contains("[\"more\", \"layer0+layer1\"]"));
+    let missing = ["train", "graph.npz", "--out", "none", "--layers", "layer0+layer7"];
+    let refused = sandbox.xgoal(&missing).refused(2);
+    assert_says(&refused, &["`layer0+layer7`", "layer0, layer1, more"]);
+}

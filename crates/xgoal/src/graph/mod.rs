@@ -6,8 +6,10 @@ mod fingerprint;
 pub mod metapath;
 pub mod planted;
 pub mod preprocess;
+mod rise;
 mod signal;
 mod summary;
+pub mod sums;
 
 pub use fingerprint::Fingerprint;
 pub use signal::Signal;
@@ -187,7 +189,7 @@ impl MultiplexGraph {
         Err(Error::Data(format!("{length} {what} for {} nodes", self.nodes())))
     }
 
-    /// Keeps the named layers, in that order.
+    /// Keeps the named layers, in that order. A name of the form `a+b` is the sum of layers.
     pub fn select_layers(mut self, names: &[String]) -> Result<Self> {
         if names.is_empty() {
             return Err(Error::Setting {
@@ -196,22 +198,22 @@ impl MultiplexGraph {
                 expected: "at least one name".into(),
             });
         }
-        let available: Vec<String> = self.layers.iter().map(|l| l.name.clone()).collect();
-        let mut kept = Vec::with_capacity(names.len());
-        for name in names {
-            let Some(at) = self.layers.iter().position(|l| l.name == *name) else {
-                if available.contains(name) {
-                    return Err(Error::Setting {
-                        key: "layers",
-                        found: format!("`{name}` twice"),
-                        expected: "each layer once".into(),
-                    });
-                }
-                return Err(Error::UnknownLayer { name: name.clone(), available });
-            };
-            kept.push(self.layers.swap_remove(at));
-        }
-        self.layers = kept;
+        let resolved = sums::resolve(names, &self.layer_names())?;
+        let added_up = |places: &Vec<usize>| {
+            let layers: Vec<&Csr> = places.iter().map(|at| &self.layers[*at].adjacency).collect();
+            (layers.len() > 1).then(|| sums::sum(&layers))
+        };
+        let sums: Vec<Option<Csr>> = resolved.iter().map(added_up).collect();
+        let mut single = |at: usize| {
+            let nodes = self.attributes.rows();
+            std::mem::replace(&mut self.layers[at].adjacency, Csr::empty(nodes, nodes))
+        };
+        self.layers = (names.iter().zip(&resolved).zip(sums))
+            .map(|((name, places), sum)| {
+                let adjacency = sum.unwrap_or_else(|| single(places[0]));
+                Layer { name: name.clone(), adjacency }
+            })
+            .collect();
         Ok(self)
     }
 
@@ -303,13 +305,20 @@ mod tests {
     #[test]
     fn layers_are_selected_by_name_in_order() {
         let graph = MultiplexGraph::new(
-            vec![layer("a", vec![], 2), layer("b", vec![], 2), layer("c", vec![], 2)],
+            vec![
+                layer("a", vec![(0, 1, 1.0)], 2),
+                layer("b", vec![(1, 0, 1.0)], 2),
+                layer("c", vec![], 2),
+            ],
             attributes(2),
         )
         .unwrap();
         let names = |l: &[&str]| l.iter().map(|s| s.to_string()).collect::<Vec<_>>();
         let kept = graph.clone().select_layers(&names(&["c", "a"])).unwrap();
         assert_eq!(kept.layer_names(), ["c", "a"]);
+        let added_up = graph.clone().select_layers(&names(&["a", "b+a"])).unwrap();
+        assert_eq!(added_up.layer_names(), ["a", "b+a"]);
+        assert_eq!(added_up.layers().iter().map(|l| l.adjacency.nnz()).collect::<Vec<_>>(), [1, 2]);
         let missing = graph.clone().select_layers(&names(&["x"])).unwrap_err().to_string();
         assert_eq!(missing, "no layer is called `x`; the graph has a, b, c");
         let twice = graph.select_layers(&names(&["a", "a"])).unwrap_err().to_string();

@@ -114,7 +114,7 @@ fn closure(edges: &Csr) -> f64 {
 }
 
 /// Attributes with what each column counts for.
-enum Attributes<'a> {
+pub(super) enum Attributes<'a> {
     /// With the rarity of each.
     Sparse(&'a Csr, Vec<f64>),
     /// With the mean of each and one over its deviation.
@@ -122,7 +122,7 @@ enum Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    fn new(matrix: &'a Matrix) -> Self {
+    pub(super) fn new(matrix: &'a Matrix) -> Self {
         let nodes = matrix.rows() as f64;
         match matrix {
             Matrix::Sparse(m) => {
@@ -147,6 +147,24 @@ impl<'a> Attributes<'a> {
                 Self::Dense(m, sums.into_iter().map(scale).collect())
             }
         }
+    }
+
+    /// A node's attributes as they count, (column, value), at unit length.
+    pub(super) fn unit_row(&self, node: usize) -> Vec<(u32, f32)> {
+        let counted: Vec<(u32, f64)> = match self {
+            Self::Sparse(m, rarity) => {
+                let (columns, values) = m.row(node);
+                let entries = columns.iter().zip(values);
+                entries.map(|(c, v)| (*c, f64::from(*v) * rarity[*c as usize])).collect()
+            }
+            Self::Dense(m, scales) => (0..)
+                .zip(m.row(node).iter().zip(scales))
+                .map(|(c, (v, (mean, scale)))| (c, (f64::from(*v) - mean) * scale))
+                .collect(),
+        };
+        let norm = counted.iter().map(|(_, v)| v * v).sum::<f64>().sqrt();
+        let scale = if norm > 0.0 { norm.recip() } else { 0.0 };
+        counted.into_iter().map(|(c, v)| (c, (v * scale) as f32)).collect()
     }
 
     /// 0 where one of them has nothing that counts.

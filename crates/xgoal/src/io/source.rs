@@ -13,7 +13,7 @@
 use super::arrays::{Array, NamedArray};
 use super::manifest::{ReadOptions, Report};
 use crate::error::{Error, Result};
-use crate::graph::{Labels, Layer, MultiplexGraph, Splits};
+use crate::graph::{Labels, Layer, MultiplexGraph, Splits, sums};
 use crate::machine;
 use crate::matrix::{Csr, Dense, Matrix};
 use std::path::Path;
@@ -87,18 +87,22 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
     let attributes = as_matrix(&name, attributes)?;
     let nodes = attributes.rows();
 
-    let wanted = |name: &String| layers.is_none_or(|names| names.contains(name));
-    let exists = |wanted: &String| candidates.iter().any(|(name, _)| name == wanted);
-    if let Some(name) = layers.unwrap_or_default().iter().find(|name| !exists(name)) {
+    let names: Vec<String> = candidates.iter().map(|(name, _)| name.clone()).collect();
+    let resolved = layers.map(|layers| sums::resolve(layers, &names)).transpose();
+    let resolved = resolved.map_err(|e| match e {
         // What beside the layers is in the file is no answer to the question.
-        let layers = candidates.iter().filter(|(_, array)| shape(array) == Some((nodes, nodes)));
-        let available = layers.map(|(name, _)| name.clone()).collect();
-        return Err(Error::UnknownLayer { name: name.clone(), available });
-    }
+        Error::UnknownLayer { name, .. } => {
+            let square = |(_, array): &&(String, Array)| shape(array) == Some((nodes, nodes));
+            let layers = candidates.iter().filter(square).map(|(name, _)| name.clone());
+            Error::UnknownLayer { name, available: layers.collect() }
+        }
+        other => other,
+    })?;
+    let wanted = |at: usize| resolved.as_ref().is_none_or(|r| r.iter().flatten().any(|p| *p == at));
     let mut found = Vec::new();
-    for (name, array) in candidates {
+    for (at, (name, array)) in candidates.into_iter().enumerate() {
         // Numbers and short vectors beside the matrices are the file's own business.
-        if !wanted(&name) || (layers.is_none() && nodes > 1 && !matches!(array, Array::Matrix(_))) {
+        if !wanted(at) || (layers.is_none() && nodes > 1 && !matches!(array, Array::Matrix(_))) {
             continue;
         }
         let matrix = as_matrix(&name, array)?;

@@ -2,6 +2,9 @@
 //!
 //! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
 //!   final mean would hold them.
+//! - `layers`, too: three or more of which none shows by itself more than chance would are added up to one. Each encoder sees one
+//!   layer, and where the signal is in all of them together each would learn noise. Where nodes' own attributes show nothing
+//!   either, the encoder is the plain GCN with a self-loop at every node.
 //! - `normalize_attributes`: rows of dense attributes are brought to unit length, those of counts to a sum of 1.
 //! - `encoder` and `self_loops`: the plain GCN with a self-loop at every node for dense attributes that hardly tell who
 //!   is joined. Such attributes are mostly noise. The mean over neighbours and layers takes out theirs, but a node's own
@@ -15,6 +18,12 @@ use crate::graph::{MultiplexGraph, Signal};
 const DENSE: f64 = 0.5;
 /// Dense attributes that are less alike than this over the edges of every layer are mostly noise.
 const TELLING: f64 = 0.5;
+/// Where a layer is this much more alike, there is no question of chance.
+const CLEAR: f64 = 0.3;
+/// A layer that rises less above chance does not show enough by itself.
+const BY_ITSELF: f64 = 0.6;
+/// Attributes that rise less above chance are mostly noise.
+const OWN: f64 = 0.3;
 
 impl Settings {
     /// Looks at the graph where settings are `auto`, and checks every range. The configuration's layers are those to be
@@ -44,23 +53,32 @@ impl Settings {
             ));
             names = kept;
         }
+        let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
+        let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
+        if open && sum_has_a_name && likeness < CLEAR {
+            let rise = graph.layer_rises().into_iter().fold(0.0, f64::max);
+            if rise < BY_ITSELF {
+                names = vec![names.join("+")];
+                reasons.push(format!(
+                    "layers: added up to one, because none by itself shows more than chance would (rise {rise:.2}); to \
+                     keep them apart, name the layers"
+                ));
+                let own = graph.own_rise();
+                if self.encoder.is_none() && !dense && own < OWN {
+                    reasons.push(self.count_own_as_a_neighbour(&format!(
+                        "nodes' own attributes show no more than chance either (rise {own:.2})"
+                    )));
+                }
+            }
+        }
         if self.normalize_attributes.is_none() && dense {
             self.normalize_attributes = Some(AttributeNorm::L2);
             reasons.push("normalize_attributes: l2, because most attributes are not zero".into());
         }
-        if self.encoder.is_none() && dense {
-            let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
-            if likeness < TELLING {
-                self.encoder = Some(Encoder::Gcn);
-                let loops = match self.self_loops.get_or_insert(SelfLoops::All) {
-                    SelfLoops::All => " with self-loops",
-                    _ => "",
-                };
-                reasons.push(format!(
-                    "encoder: gcn{loops}, because dense attributes hardly tell who is joined (likeness \
-                     {likeness:.2})"
-                ));
-            }
+        if self.encoder.is_none() && dense && likeness < TELLING {
+            reasons.push(self.count_own_as_a_neighbour(&format!(
+                "dense attributes hardly tell who is joined (likeness {likeness:.2})"
+            )));
         }
         Ok(self.validate(&names)?.with_reasons(reasons))
     }
@@ -73,6 +91,16 @@ impl Settings {
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
         self.self_loops = self.self_loops.or(fitted.self_loops);
         self
+    }
+
+    /// A plain GCN with self-loops, and in words why.
+    fn count_own_as_a_neighbour(&mut self, because: &str) -> String {
+        self.encoder = Some(Encoder::Gcn);
+        let loops = match self.self_loops.get_or_insert(SelfLoops::All) {
+            SelfLoops::All => " with self-loops",
+            _ => "",
+        };
+        format!("encoder: gcn{loops}, because {because}")
     }
 
     fn any_per_layer(&self) -> bool {
@@ -143,6 +171,29 @@ mod tests {
         other.set("encoder", "first-order").unwrap();
         let difference = fitted.settings().difference(&other.settled_as(fitted.settings()));
         assert_eq!(difference.unwrap(), "`encoder` was \"gcn\", now \"first-order\"");
+    }
+
+    #[test]
+    fn layers_that_show_nothing_by_themselves_are_added_up() {
+        let stream = Stream::new(1, Purpose::Planted);
+        let random = |name: &str, of: u64| {
+            let end = |i: u64| stream.substream(of).below(i, 200) as u32;
+            let entries = (0..1000).map(|e| (end(2 * e), end(2 * e + 1), 1.0)).collect();
+            Layer { name: name.into(), adjacency: Csr::from_triplets(200, 200, entries).unwrap() }
+        };
+        let fitted = |names: &[&str], graph: MultiplexGraph| {
+            let layers = names.iter().zip(1..).map(|(name, of)| random(name, of));
+            let layers = graph.layers().iter().cloned().chain(layers).collect();
+            let graph = MultiplexGraph::new(layers, graph.attributes().clone()).unwrap();
+            Settings::default().fit(&graph).unwrap()
+        };
+        let weak = fitted(&["b", "c"], graph(false));
+        assert_eq!(weak.layer_names(), ["pairs+b+c"]);
+        assert!(weak.reasons()[0].starts_with("layers: added up to one"), "{:?}", weak.reasons());
+        // Two layers, one that is clear, or a name that a sum could not have.
+        assert_eq!(fitted(&["b"], graph(false)).layer_names(), ["pairs", "b"]);
+        assert_eq!(fitted(&["b", "c"], graph(true)).layer_names(), ["pairs", "b", "c"]);
+        assert_eq!(fitted(&["b", "c++"], graph(false)).layer_names(), ["pairs", "b", "c++"]);
     }
 
     #[test]

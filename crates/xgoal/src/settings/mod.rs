@@ -113,7 +113,8 @@ pub enum PerLayer<T> {
 pub struct Settings {
     /// `method`: whether layers are aligned.
     pub method: Method,
-    /// `layers`: which layers, in which order; all of the graph's when absent.
+    /// `layers`: which layers, in which order, `a+b` for a sum; when absent all of the graph's, or what [`Settings::fit`]
+    /// makes of them.
     pub layers: Option<Vec<String>>,
     /// `dim`: length of an embedding.
     pub dim: usize,

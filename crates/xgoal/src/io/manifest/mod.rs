@@ -39,7 +39,7 @@ pub use report::{BlockReport, DrawnSplit, Duplicates, PathReport, Report, TableR
 
 use crate::error::{Error, ParseError, Result};
 use crate::graph::features::FeatureSpace;
-use crate::graph::{Layer, MultiplexGraph};
+use crate::graph::{Layer, MultiplexGraph, sums};
 use crate::io::table::Ids;
 use layers::Reading;
 use nodes::{Keyed, NodeSet};
@@ -183,6 +183,9 @@ fn graph(
 
     let ids = nodes.ids.into_inner().expect("no reader panics");
     let mut graph = MultiplexGraph::new(layers, attributes)?.with_features(space)?;
+    if let Some(names) = options.layers {
+        graph = graph.select_layers(names)?;
+    }
     graph = match whole_numbers(&ids, nodes.table.as_ref()) {
         Some(numbers) => graph.with_integer_ids(&numbers)?,
         None => graph.with_ids(ids.names().map(str::to_owned).collect())?,
@@ -218,25 +221,17 @@ fn node_columns<'a>(manifest: &'a Manifest, space: Option<&FeatureSpace>) -> Vec
     columns
 }
 
-/// The layers asked for, in that order.
+/// The layers that those asked for are made of, each once.
 fn select<'a>(specs: &'a [LayerSpec], names: Option<&[String]>) -> Result<Vec<&'a LayerSpec>> {
     let Some(names) = names else { return Ok(specs.iter().collect()) };
-    let mut selected: Vec<&LayerSpec> = Vec::with_capacity(names.len());
-    for name in names {
-        let found = specs.iter().find(|spec| spec.name == *name).ok_or_else(|| {
-            let available = specs.iter().map(|spec| spec.name.clone()).collect();
-            Error::UnknownLayer { name: name.clone(), available }
-        })?;
-        if selected.iter().any(|other| other.name == *name) {
-            return Err(Error::Setting {
-                key: "layers",
-                found: format!("`{name}` twice"),
-                expected: "each layer once".into(),
-            });
+    let available: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
+    let mut selected: Vec<usize> = Vec::new();
+    for place in sums::resolve(names, &available)?.into_iter().flatten() {
+        if !selected.contains(&place) {
+            selected.push(place);
         }
-        selected.push(found);
     }
-    Ok(selected)
+    Ok(selected.into_iter().map(|place| &specs[place]).collect())
 }
 
 #[cfg(test)]

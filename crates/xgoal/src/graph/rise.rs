@@ -1,0 +1,262 @@
+//! Whether attributes show more than chance, by themselves and through a layer.
+//!
+//! An encoder can make out the directions in which attributes vary together: those of a node for `X W'`, and their mean over
+//! neighbours for `A X W`. How far they stand out from noise is seen beside the same numbers dealt out by chance:
+//!
+//! ```text
+//!     rise(M) = sum_i max(0, l_i - l'_1) / l'_1
+//! ```
+//!
+//! with l the twelve largest eigenvalues of M^T M, columns centred, and l'_1 the largest one by chance. For nodes' own attributes
+//! M has these as rows, at unit length, and chance deals each column out to other nodes; for a layer the rows of M are the
+//! means over a node and its neighbours, and chance exchanges the nodes whose attributes these are.
+
+use super::MultiplexGraph;
+use super::signal::Attributes;
+use crate::matrix::Csr;
+use crate::random::{Purpose, Stream};
+use rayon::prelude::*;
+
+/// Nodes that are looked at, evenly spread.
+const NODES: usize = 4096;
+/// Neighbours of each that are looked at, evenly spread.
+const NEIGHBOURS: usize = 128;
+/// Eigenvalues that are counted.
+const DIRECTIONS: usize = 12;
+/// Vectors that are iterated: a few more, so that those that are counted converge.
+const VECTORS: usize = 16;
+const ITERATIONS: usize = 30;
+
+/// (column, value), by column.
+type Row = Vec<(u32, f32)>;
+
+impl MultiplexGraph {
+    /// How far nodes' own attributes rise above chance.
+    pub(crate) fn own_rise(&self) -> f64 {
+        let attributes = Attributes::new(self.attributes());
+        let columns = self.attributes().cols();
+        let nodes = spread(self.nodes(), NODES);
+        let own: Vec<Row> = nodes.map(|node| attributes.unit_row(node)).collect();
+        rise(&own, &dealt_out(&own, columns), columns)
+    }
+
+    /// How far what neighbours have on average rises above chance, for each layer.
+    pub(crate) fn layer_rises(&self) -> Vec<f64> {
+        let attributes = Attributes::new(self.attributes());
+        let columns = self.attributes().cols();
+        let mut exchanged = vec![0; self.nodes()];
+        stream(1).permutation(&mut exchanged);
+        let of_layer = |edges: &Csr| {
+            let nodes: Vec<usize> = spread(self.nodes(), NODES).collect();
+            let means = |of: &(dyn Fn(usize) -> usize + Sync)| -> Vec<Row> {
+                let row = |node: usize| attributes.unit_row(of(node));
+                nodes.par_iter().map(|node| mean(edges, *node, row)).collect()
+            };
+            rise(&means(&|n| n), &means(&|n| exchanged[n] as usize), columns)
+        };
+        self.layers().iter().map(|layer| of_layer(&layer.adjacency)).collect()
+    }
+}
+
+fn stream(of: u64) -> Stream {
+    Stream::new(0, Purpose::Rise).substream(of)
+}
+
+/// At most so many of `0..count`, evenly spread.
+fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    let taken = count.min(most);
+    (0..taken).map(move |i| i * count / taken)
+}
+
+/// The mean of the rows of a node and its neighbours.
+fn mean(edges: &Csr, node: usize, row: impl Fn(usize) -> Row) -> Row {
+    let (neighbours, _) = edges.row(node);
+    let mut entries = row(node);
+    let mut count = 1.0;
+    for at in spread(neighbours.len(), NEIGHBOURS) {
+        if neighbours[at] as usize != node {
+            entries.extend(row(neighbours[at] as usize));
+            count += 1.0;
+        }
+    }
+    entries.sort_by_key(|(column, _)| *column);
+    let same = entries.chunk_by(|a, b| a.0 == b.0);
+    same.map(|e| (e[0].0, e.iter().map(|(_, v)| v).sum::<f32>() / count)).collect()
+}
+
+/// Every column's values at other rows, each column's by a permutation of its own.
+fn dealt_out(rows: &[Row], columns: usize) -> Vec<Row> {
+    let keys: Vec<Stream> = (0..columns as u64).map(|c| stream(2).substream(c)).collect();
+    let mut dealt = vec![Row::new(); rows.len()];
+    for (r, row) in rows.iter().enumerate() {
+        for &(column, value) in row {
+            dealt[elsewhere(r, rows.len(), keys[column as usize])].push((column, value));
+        }
+    }
+    dealt.iter_mut().for_each(|row| row.sort_by_key(|(column, _)| *column));
+    dealt
+}
+
+/// Where a permutation of `0..count` takes a place. Odd multiples and shifts permute the numbers of so many bits; from a
+/// number that is too large it goes on.
+fn elsewhere(place: usize, count: usize, key: Stream) -> usize {
+    let bits = usize::BITS - count.leading_zeros();
+    let mask = (1u64 << bits) - 1;
+    let mut x = place as u64;
+    loop {
+        for round in 0..4 {
+            x = x.wrapping_mul(key.word(2 * round) | 1).wrapping_add(key.word(2 * round + 1))
+                & mask;
+            x ^= x >> (bits / 2 + 1);
+        }
+        if x < count as u64 {
+            return x as usize;
+        }
+    }
+}
+
+fn rise(rows: &[Row], by_chance: &[Row], columns: usize) -> f64 {
+    let chance = eigenvalues(by_chance, columns).into_iter().fold(0.0, f64::max);
+    let mut found = eigenvalues(rows, columns);
+    found.sort_by(|a, b| b.total_cmp(a));
+    let above: f64 = found.iter().take(DIRECTIONS).map(|l| (l - chance).max(0.0)).sum();
+    if chance > 0.0 { above / chance } else { 0.0 }
+}
+
+/// The largest eigenvalues of M^T M with M's columns centred, by orthogonal iteration.
+fn eigenvalues(rows: &[Row], columns: usize) -> Vec<f64> {
+    let width = VECTORS.min(columns).min(rows.len());
+    let mut transposed = vec![Row::new(); columns];
+    for (r, row) in rows.iter().enumerate() {
+        row.iter().for_each(|(column, v)| transposed[*column as usize].push((r as u32, *v)));
+    }
+    let times = |matrix: &[Row], by: &[f64]| -> Vec<f64> {
+        let product = |row: &Row| {
+            let mut sums = vec![0.0; width];
+            for (at, v) in row {
+                let from = &by[*at as usize * width..][..width];
+                sums.iter_mut().zip(from).for_each(|(sum, x)| *sum += f64::from(*v) * x);
+            }
+            sums
+        };
+        matrix.par_iter().flat_map_iter(product).collect()
+    };
+    let start = stream(3);
+    let mut basis: Vec<f64> = (0..columns * width).map(|i| start.normal(i as u64)).collect();
+    orthonormal(&mut basis, width);
+    let mut found = vec![0.0; width];
+    for _ in 0..ITERATIONS {
+        let mut projected = times(rows, &basis);
+        centre(&mut projected, width);
+        let next = times(&transposed, &projected);
+        for (w, value) in found.iter_mut().enumerate() {
+            let of = |m: &[f64], i: usize| m[i * width + w];
+            *value = (0..columns).map(|i| of(&basis, i) * of(&next, i)).sum();
+        }
+        basis = next;
+        orthonormal(&mut basis, width);
+    }
+    found
+}
+
+/// Takes the mean out of every column.
+fn centre(matrix: &mut [f64], width: usize) {
+    let rows = (matrix.len() / width) as f64;
+    let mut means = vec![0.0; width];
+    for row in matrix.chunks_exact(width) {
+        means.iter_mut().zip(row).for_each(|(mean, v)| *mean += v / rows);
+    }
+    for row in matrix.chunks_exact_mut(width) {
+        row.iter_mut().zip(&means).for_each(|(v, mean)| *v -= mean);
+    }
+}
+
+/// Gram-Schmidt on the columns, the first one first; one of which nothing is left becomes zero.
+fn orthonormal(matrix: &mut [f64], width: usize) {
+    let norm = |matrix: &[f64], w: usize| {
+        matrix.chunks_exact(width).map(|row| row[w] * row[w]).sum::<f64>().sqrt()
+    };
+    for w in 0..width {
+        let whole = norm(matrix, w);
+        // Twice, because what rounding leaves of the others after the first time counts where little else is left.
+        for before in (0..w).chain(0..w) {
+            let shared: f64 = matrix.chunks_exact(width).map(|row| row[w] * row[before]).sum();
+            matrix.chunks_exact_mut(width).for_each(|row| row[w] -= shared * row[before]);
+        }
+        let left = norm(matrix, w);
+        let scale = if left > 1e-10 * whole { left.recip() } else { 0.0 };
+        matrix.chunks_exact_mut(width).for_each(|row| row[w] *= scale);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Layer;
+    use crate::matrix::{Dense, Matrix};
+
+    /// Four classes of 100 nodes, attributes of which `apart` is theirs and the rest noise, and a layer of 8 edges a
+    /// node of which a share stays within the class.
+    fn planted(apart: f64, within: f64) -> MultiplexGraph {
+        let (stream, nodes) = (Stream::new(5, Purpose::Planted), 400u64);
+        let class = |n: u64| n % 4;
+        let value = |n: u64, c: u64| {
+            let centre = apart * stream.normal(1_000_000 + 32 * class(n) + c);
+            (centre + stream.normal(32 * n + c)) as f32
+        };
+        let values = (0..nodes).flat_map(|n| (0..32).map(move |c| value(n, c))).collect();
+        let edges = stream.substream(1);
+        let entries = (0..8 * nodes).flat_map(|e| {
+            let from = e / 8;
+            let same = edges.uniform(3 * e) < within;
+            let to = edges.below(3 * e + 1, nodes / 4) * 4;
+            let to = to + if same { class(from) } else { edges.below(3 * e + 2, 4) };
+            [(from as u32, to as u32, 1.0), (to as u32, from as u32, 1.0)]
+        });
+        let adjacency = Csr::from_triplets(400, 400, entries.collect()).unwrap();
+        let attributes = Matrix::Dense(Dense::from_vec(400, 32, values).unwrap());
+        MultiplexGraph::new(vec![Layer { name: "a".into(), adjacency }], attributes).unwrap()
+    }
+
+    #[test]
+    fn noise_does_not_rise() {
+        let noise = planted(0.0, 0.9);
+        assert!(noise.own_rise() < 0.1, "{}", noise.own_rise());
+        let unrelated = planted(1.0, 0.0);
+        assert!(unrelated.own_rise() > 1.0, "{}", unrelated.own_rise());
+        // Means over strangers vary in the same directions as by chance.
+        assert!(unrelated.layer_rises()[0] < 0.5, "{:?}", unrelated.layer_rises());
+    }
+
+    #[test]
+    fn what_neighbours_share_rises() {
+        let shown = planted(0.4, 0.9);
+        assert!(shown.layer_rises()[0] > 2.0, "{:?}", shown.layer_rises());
+        assert!(shown.layer_rises()[0] > shown.own_rise());
+    }
+
+    #[test]
+    fn every_place_is_taken_once() {
+        for count in [1, 2, 3, 64, 1000] {
+            let mut taken: Vec<usize> =
+                (0..count).map(|r| elsewhere(r, count, stream(9))).collect();
+            assert!(count < 64 || taken.iter().enumerate().filter(|(r, t)| r == *t).count() < 9);
+            taken.sort_unstable();
+            assert_eq!(taken, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn eigenvalues_are_those_of_the_centred_matrix() {
+        // Columns 3, 2 and 1 times orthogonal vectors without a mean, and a column that is the same everywhere.
+        let rows: Vec<Row> =
+            [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
+                .map(|r| vec![(0, 3.0 * r[0]), (1, 2.0 * r[1]), (2, r[2]), (3, 7.0)])
+                .into();
+        let mut found = eigenvalues(&rows, 4);
+        found.sort_by(|a, b| b.total_cmp(a));
+        for (found, expected) in found.iter().zip([36.0, 16.0, 4.0, 0.0]) {
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+    }
+}
