@@ -61,6 +61,19 @@ def test_a_layer_that_carries_nothing_is_left_out_with_a_warning():
     assert small(max_epochs=1, layers=list(layers)).fit(layers, clear.X).layer_names_ == list(layers)
 
 
+def test_layers_that_show_nothing_by_themselves_are_added_up_with_a_warning():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 16))
+    layers = {name: sp.random(400, 400, 0.01, "csr", random_state=rng) for name in "abc"}
+    with pytest.warns(UserWarning, match="layers: added up to one"):
+        model = small(max_epochs=1).fit(layers, X)
+    assert model.layer_names_ == list(model.layer_embeddings_) == ["a+b+c"]
+    assert same_bits(model.transform(layers, X), model.embedding_)
+    with pytest.raises(ValueError, match=r"no layer is called `a\+b\+c`.*has a, b"):
+        model.transform({name: layers[name] for name in "ab"}, X)
+    assert small(max_epochs=1, layers=["c", "a+b"]).fit(layers, X).layer_names_ == ["c", "a+b"]
+
+
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(graph, fitted):
     for n_jobs in (1, 2, -1):
         assert same_bits(small(n_jobs=n_jobs).fit_transform(graph), fitted.embedding_)

@@ -191,7 +191,9 @@ class Estimator(Parameters):
                 f"X has {graph.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input: give the same columns as in fit"
             )
-        missing = [name for name in self.layer_names_ if name not in graph.layers]
+        # A name that no layer has may be a sum of layers.
+        parts = {name: {name} if name in graph.layers else set(name.split("+")) for name in self.layer_names_}
+        missing = [name for name in parts if not parts[name] <= set(graph.layers)]
         if missing:
             raise DataError(
                 f"no layer is called `{missing[0]}`; the model was fitted on {', '.join(self.layer_names_)} and "
