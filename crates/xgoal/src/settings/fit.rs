@@ -2,7 +2,7 @@
 //!
 //! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
 //!   final mean would hold them.
-//! - `layers`, too: three or more of which none shows by itself more than chance would are added up to one. Each encoder sees one
+//! - `layers`, too: three or more of which none shows by itself more than chance would are added up. Each encoder sees one
 //!   layer, and where the signal is in all of them together each would learn noise. Where nodes' own attributes show nothing
 //!   either, the encoder is the plain GCN with a self-loop at every node.
 //! - `normalize_attributes`: rows of dense attributes are brought to unit length, those of counts to a sum of 1.
@@ -18,8 +18,9 @@ use crate::graph::{MultiplexGraph, Signal};
 const DENSE: f64 = 0.5;
 /// Dense attributes that are less alike than this over the edges of every layer are mostly noise.
 const TELLING: f64 = 0.5;
-/// Where a layer is this much more alike, there is no question of chance.
+/// Where joined nodes are this much more alike, or neighbours this much more often joined, there is no question of chance.
 const CLEAR: f64 = 0.3;
+const CLOSED: f64 = 0.02;
 /// A layer that rises less above chance does not show enough by itself.
 const BY_ITSELF: f64 = 0.6;
 /// Attributes that rise less above chance are mostly noise.
@@ -54,8 +55,9 @@ impl Settings {
             names = kept;
         }
         let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
+        let unclear = likeness < CLEAR && signals.iter().all(|s| s.closure < CLOSED);
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
-        if open && sum_has_a_name && likeness < CLEAR {
+        if open && unclear && sum_has_a_name {
             let rise = graph.layer_rises().into_iter().fold(0.0, f64::max);
             if rise < BY_ITSELF {
                 names = vec![names.join("+")];
@@ -190,10 +192,16 @@ mod tests {
         let weak = fitted(&["b", "c"], graph(false));
         assert_eq!(weak.layer_names(), ["pairs+b+c"]);
         assert!(weak.reasons()[0].starts_with("layers: added up to one"), "{:?}", weak.reasons());
-        // Two layers, one that is clear, or a name that a sum could not have.
+        // Two layers, one that is clear, one of closed groups, or a name that a sum could not have.
         assert_eq!(fitted(&["b"], graph(false)).layer_names(), ["pairs", "b"]);
         assert_eq!(fitted(&["b", "c"], graph(true)).layer_names(), ["pairs", "b", "c"]);
         assert_eq!(fitted(&["b", "c++"], graph(false)).layer_names(), ["pairs", "b", "c++"]);
+        let fives =
+            (0..200u32).flat_map(|n| (0..5).map(move |k| (n, n / 5 * 5 + k, 1.0))).collect();
+        let adjacency = Csr::from_triplets(200, 200, fives).unwrap();
+        let closed = vec![Layer { name: "fives".into(), adjacency }];
+        let closed = MultiplexGraph::new(closed, graph(false).attributes().clone()).unwrap();
+        assert_eq!(fitted(&["b", "c"], closed).layer_names(), ["fives", "b", "c"]);
     }
 
     #[test]
