@@ -78,7 +78,7 @@ SETTINGS = [
     ({"preset": None}, "preset: found None"),
     ({"preset": "acm"}, "no layer is called `PLP`; the graph has a, b"),
     ({"layers": ["c"]}, "no layer is called `c`; the graph has a, b"),
-    ({"layers": ["a", "a"]}, "two layers are called `a`"),
+    ({"layers": ["a", "a"]}, "`layers`: found `a` twice"),
     ({"layers": []}, "no layer; expected at least one"),
     ({"layers": 3}, "setting `layers`: found 3"),
     ({"random_state": -1}, "random_state: found -1; expected a whole number from 0"),
