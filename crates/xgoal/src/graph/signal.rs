@@ -26,9 +26,9 @@ const ENOUGH: usize = 20_000;
 /// What chance brings about in so many edges.
 const BY_CHANCE: f64 = 0.03;
 /// What large random graphs come to.
-const RANDOM_CLOSURE: f64 = 0.02;
+pub(crate) const RANDOM_CLOSURE: f64 = 0.02;
 /// Where no layer shows as much, attributes are too noisy to judge any.
-const CLEAR: f64 = 0.3;
+pub(crate) const CLEAR: f64 = 0.3;
 
 /// What a layer shows of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

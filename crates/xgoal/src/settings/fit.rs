@@ -12,15 +12,12 @@
 
 use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings};
 use crate::error::Result;
-use crate::graph::{MultiplexGraph, Signal};
+use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};
 
 /// Attributes of which more than this share is not zero are dense.
 const DENSE: f64 = 0.5;
 /// Dense attributes that are less alike than this over the edges of every layer are mostly noise.
 const TELLING: f64 = 0.5;
-/// Where joined nodes are this much more alike, or neighbours this much more often joined, there is no question of chance.
-const CLEAR: f64 = 0.3;
-const CLOSED: f64 = 0.02;
 /// A layer that rises less above chance does not show enough by itself.
 const BY_ITSELF: f64 = 0.6;
 /// Attributes that rise less above chance are mostly noise.
@@ -55,7 +52,7 @@ impl Settings {
             names = kept;
         }
         let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
-        let unclear = likeness < CLEAR && signals.iter().all(|s| s.closure < CLOSED);
+        let unclear = likeness < CLEAR && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
         if open && unclear && sum_has_a_name {
             let rise = graph.layer_rises().into_iter().fold(0.0, f64::max);
@@ -65,8 +62,9 @@ impl Settings {
                     "layers: added up to one, because none by itself shows more than chance would (rise {rise:.2}); to \
                      keep them apart, name the layers"
                 ));
-                let own = graph.own_rise();
-                if self.encoder.is_none() && !dense && own < OWN {
+                // Dense attributes have a rule of their own, below.
+                let own = (self.encoder.is_none() && !dense).then(|| graph.own_rise());
+                if let Some(own) = own.filter(|own| *own < OWN) {
                     reasons.push(self.count_own_as_a_neighbour(&format!(
                         "nodes' own attributes show no more than chance either (rise {own:.2})"
                     )));
