@@ -31,7 +31,9 @@ class XGOAL(Estimator):
         between two clusterings, the seedings of the first.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers.
-    lr, shared_start, warmup, warmup_lr, warmup_mu_n, warmup_min_gain, max_epochs, patience, min_gain
+    start, shared_start
+        What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
+    lr, warmup, warmup_lr, warmup_mu_n, warmup_min_gain, max_epochs, patience, min_gain
         The schedule.
     normalize_attributes, normalize_edges, self_loops
         What is done to the graph first.
@@ -99,11 +101,12 @@ class XGOAL(Estimator):
         align_tau: float | None = None,
         layer_weights: Any = None,
         lr: float | None = None,
+        start: str | None = None,
         shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         warmup_mu_n: float | None = None,
-        warmup_min_gain: float | None = None,
+        warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
         min_gain: float | None = None,
@@ -156,10 +159,11 @@ class GOAL(Estimator):
         lambda_c: float | None = None,
         layer_weights: Any = None,
         lr: float | None = None,
+        start: str | None = None,
         shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
-        warmup_min_gain: float | None = None,
+        warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
         min_gain: float | None = None,

@@ -10,7 +10,7 @@ use xgoal::engine::cpu::CpuEngine;
 use xgoal::io::embeddings::{self, Format};
 use xgoal::io::manifest::ReadOptions;
 use xgoal::io::{answers, columns, model, npy, source, state, torch};
-use xgoal::model::{Model, initial_weights};
+use xgoal::model::{Model, random_weights};
 use xgoal::run::Unfinished;
 use xgoal::settings::{Count, Settings};
 use xgoal::train::Trainer;
@@ -187,7 +187,7 @@ fn go_on(folder: &Path) -> Result<()> {
             Count::Fixed(clusters) => clusters <= 16,
         });
     let Some(state) = saved.engine.filter(|_| small) else { return Ok(()) };
-    let weights = initial_weights(&config, graph.attributes().cols());
+    let weights = random_weights(&config, graph.attributes().cols());
     let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(&graph)?, weights)?;
     Trainer::resume(engine, config, state, saved.progress)?.step().map(drop)
 }

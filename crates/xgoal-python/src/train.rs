@@ -45,8 +45,9 @@ impl Trainer {
         let (config, graph) = (fitted, fewer.as_ref().unwrap_or(graph));
         MemoryEstimate::of(graph, config.settings()).check(None).map_err(raise)?;
         let trainer = pool::run(py, threads, || {
-            let weights = initial_weights(&config, graph.attributes().cols());
-            let engine = CpuEngine::new(&config, &config.preprocessing().apply(graph)?, weights)?;
+            let graph = config.preprocessing().apply(graph)?;
+            let weights = initial_weights(&config, &graph);
+            let engine = CpuEngine::new(&config, &graph, weights)?;
             Ok(xgoal::train::Trainer::new(engine, config))
         })?;
         Ok(Self { trainer: Some(trainer), threads })

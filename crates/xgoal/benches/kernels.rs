@@ -85,8 +85,8 @@ fn kmeans(bencher: Bencher<'_, '_>, clusters: usize) {
 fn epoch(bencher: Bencher<'_, '_>, form: &str) {
     let graph = graph(form);
     let config = Settings::default().validate(&graph.layer_names()).expect("default settings");
-    let weights = initial_weights(&config, graph.attributes().cols());
     let preprocessed = config.preprocessing().apply(&graph).expect("weights of one");
+    let weights = initial_weights(&config, &preprocessed);
     let mut engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("fits");
     let rates = vec![1e-3; config.layers().len()];
     let mut epoch = 0;

@@ -20,8 +20,8 @@
 //! settings.set("max_epochs", "10")?;
 //! let config = settings.validate(&graph.layer_names())?;
 //!
-//! let weights = initial_weights(&config, graph.attributes().cols());
-//! let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(&graph)?, weights)?;
+//! let graph = config.preprocessing().apply(&graph)?;
+//! let engine = CpuEngine::<f32>::new(&config, &graph, initial_weights(&config, &graph))?;
 //! let mut trainer = Trainer::new(engine, config);
 //! while let Some(epoch) = trainer.step()? {
 //!     assert!(epoch.loss.is_finite());

@@ -47,8 +47,8 @@ fn train(graph: &MultiplexGraph, set: Set<'_>) -> xgoal::Result<Dense> {
         settings.set(key, value)?;
     }
     let config = settings.validate(&graph.layer_names())?;
-    let weights = initial_weights(&config, graph.attributes().cols());
-    let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(graph)?, weights)?;
+    let graph = config.preprocessing().apply(graph)?;
+    let engine = CpuEngine::<f32>::new(&config, &graph, initial_weights(&config, &graph))?;
     let mut trainer = Trainer::new(engine, config.clone());
     while let Some(epoch) = trainer.step()? {
         assert!(epoch.loss.is_finite());
@@ -78,7 +78,9 @@ fn degenerate_graphs_train_or_are_refused_in_words() {
         .collect();
     let negative = vec![(0, 1, -1.0), (1, 0, -1.0), (2, 3, 1.0)];
     let plain: Set<'_> = &[];
+    let principal: Set<'_> = &[("start", "principal")];
     let raw = &[("normalize_edges", "none"), ("normalize_attributes", "none")][..];
+    let raw_principal = &[raw[0], raw[1], principal[0]][..];
     let rectified = &[raw[0], raw[1], ("activation", "relu")][..];
     let dots = |_: usize, _: usize| 1.0;
     let cases: Vec<(&str, MultiplexGraph, Set<'_>, Ends)> = vec![
@@ -97,6 +99,16 @@ fn degenerate_graphs_train_or_are_refused_in_words() {
         ("one attribute, all equal", graph(30, &rings(1.0), dots, 1), plain, Trains),
         ("identical rows", graph(30, &rings(1.0), dots, 5), plain, Trains),
         ("no attribute set", graph(30, &rings(1.0), |_, _| 0.0, 5), plain, Trains),
+        ("one node, principal", graph(1, &no_edges(), dots, 3), principal, Trains),
+        ("two nodes, principal", graph(2, &[ring(2, 1.0)], mixed, 3), principal, Trains),
+        ("identical rows, principal", graph(30, &rings(1.0), dots, 5), principal, Trains),
+        ("no attribute set, principal", graph(30, &rings(1.0), |_, _| 0.0, 5), principal, Trains),
+        (
+            "attributes of 1e30 as they are, principal",
+            graph(30, &rings(1.0), |n, a| 1e30 * mixed(n, a), 5),
+            raw_principal,
+            Trains,
+        ),
         (
             "more clusters than nodes",
             graph(5, &[ring(5, 1.0)], mixed, 5),

@@ -6,6 +6,7 @@ mod common;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::engine::{Engine, EngineState, Stage, Step, Terms};
 use xgoal::graph::MultiplexGraph;
+use xgoal::model::initial_weights;
 use xgoal::settings::Config;
 
 /// More than one block of every sum and more than one chunk of Adam.
@@ -61,6 +62,23 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 /// Losses and weights as bits, which tell apart what `==` on floats does not.
+#[test]
+fn principal_starts_are_the_same_for_any_number_of_threads() {
+    for dense in [false, true] {
+        let graph = common::graph(NODES, FEATURES, dense);
+        let set = [("dim", DIM), ("start", "principal")];
+        let config = common::config(&graph.layer_names(), &set);
+        let graph = config.preprocessing().apply(&graph).unwrap();
+        let start = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| initial_weights::<f32>(&config, &graph))
+        };
+        let one = start(1);
+        assert!(one[0].weight.values().iter().any(|v| *v != 0.0));
+        assert!(one == start(2) && one == start(4), "dense: {dense}");
+    }
+}
+
 fn bits(run: &Run) -> (Vec<u64>, Vec<u32>) {
     let weights = run.state.weights.iter().flat_map(|layer| layer.tensors().flatten());
     (run.terms.iter().map(|t| t.loss.to_bits()).collect(), weights.map(|w| w.to_bits()).collect())

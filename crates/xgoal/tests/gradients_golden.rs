@@ -14,7 +14,7 @@ use xgoal::engine::{Engine, Prototypes, Stage, Step, Terms};
 use xgoal::graph::preprocess::Preprocessed;
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::matrix::{Csr, Dense, Matrix};
-use xgoal::model::{LayerWeights, initial_weights};
+use xgoal::model::{LayerWeights, random_weights};
 use xgoal::real::Real;
 use xgoal::settings::{Config, Settings};
 
@@ -118,7 +118,7 @@ impl Golden {
 
     fn engine<T: Kernels>(&self, case: &Case) -> CpuEngine<T> {
         let (config, graph) = self.prepare(case);
-        let mut weights = initial_weights::<T>(&config, self.features);
+        let mut weights = random_weights::<T>(&config, self.features);
         if case.biased {
             for (layer, bias) in weights.iter_mut().zip(&self.biases) {
                 layer.bias = bias.iter().map(|b| T::from_f64(*b)).collect();

@@ -102,8 +102,9 @@ pub fn start(
 
 /// An engine with fresh weights.
 pub fn engine(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<CpuEngine> {
-    let weights = initial_weights(config, graph.attributes().cols());
-    CpuEngine::new(config, &config.preprocessing().apply(graph)?, weights)
+    let graph = config.preprocessing().apply(graph)?;
+    let weights = initial_weights(config, &graph);
+    CpuEngine::new(config, &graph, weights)
 }
 
 /// What training came to.

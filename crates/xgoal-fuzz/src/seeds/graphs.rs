@@ -10,7 +10,7 @@ use xgoal::graph::features::{Categories, FeatureBlock, FeatureColumns, FeatureSp
 use xgoal::graph::planted::Planted;
 use xgoal::io::embeddings::Format;
 use xgoal::matrix::Dense;
-use xgoal::model::{Model, initial_weights};
+use xgoal::model::{Model, initial_weights, random_weights};
 use xgoal::run::Run;
 use xgoal::settings::{Config, Preset, Settings};
 use xgoal::train::Trainer;
@@ -42,7 +42,7 @@ fn config(layers: &[&str], encoder: &str) -> Config {
 pub(super) fn model() -> Vec<Seed> {
     let model = |encoder: &str, space: FeatureSpace| {
         let config = config(&["a", "b"], encoder);
-        let weights = initial_weights(&config, space.columns());
+        let weights = random_weights(&config, space.columns());
         let model = Model::new(config, weights).and_then(|m| m.with_space(Some(space)));
         xgoal::io::model::to_bytes(&model.expect("a model")).expect("a model's bytes")
     };
@@ -83,8 +83,8 @@ pub(super) fn run() -> Vec<Seed> {
     let names = graph.layer_names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let config = config(&names, "gcn");
-    let weights = initial_weights(&config, graph.attributes().cols());
     let preprocessed = config.preprocessing().apply(&graph).expect("a graph");
+    let weights = initial_weights(&config, &preprocessed);
     let engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("an engine");
     let mut run = Run::create(folder.path(), &config, &graph).expect("a run");
     let mut trainer = Trainer::new(engine, config);

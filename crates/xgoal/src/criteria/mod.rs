@@ -173,8 +173,8 @@ mod tests {
         let mut settings = Settings { max_epochs: epochs, seed, dim: 16, ..Settings::default() };
         settings.set("clusters", "6").unwrap();
         let config = settings.validate(&graph.layer_names()).unwrap();
-        let weights = initial_weights(&config, graph.attributes().cols());
         let operands = config.preprocessing().apply(graph).unwrap();
+        let weights = initial_weights(&config, &operands);
         let engine = CpuEngine::<f32>::new(&config, &operands, weights).unwrap();
         let mut trainer = Trainer::new(engine, config);
         while trainer.step().unwrap().is_some() {}

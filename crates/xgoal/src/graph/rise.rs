@@ -13,7 +13,7 @@
 
 use super::MultiplexGraph;
 use super::signal::Attributes;
-use crate::matrix::Csr;
+use crate::matrix::{Csr, centre, orthonormal};
 use crate::random::{Purpose, Stream};
 use rayon::prelude::*;
 
@@ -157,36 +157,6 @@ fn eigenvalues(rows: &[Row], columns: usize) -> Vec<f64> {
         orthonormal(&mut basis, width);
     }
     found
-}
-
-/// Takes the mean out of every column.
-fn centre(matrix: &mut [f64], width: usize) {
-    let rows = (matrix.len() / width) as f64;
-    let mut means = vec![0.0; width];
-    for row in matrix.chunks_exact(width) {
-        means.iter_mut().zip(row).for_each(|(mean, v)| *mean += v / rows);
-    }
-    for row in matrix.chunks_exact_mut(width) {
-        row.iter_mut().zip(&means).for_each(|(v, mean)| *v -= mean);
-    }
-}
-
-/// Gram-Schmidt on the columns, the first one first; one of which nothing is left becomes zero.
-fn orthonormal(matrix: &mut [f64], width: usize) {
-    let norm = |matrix: &[f64], w: usize| {
-        matrix.chunks_exact(width).map(|row| row[w] * row[w]).sum::<f64>().sqrt()
-    };
-    for w in 0..width {
-        let whole = norm(matrix, w);
-        // Twice, because what rounding leaves of the others after the first time counts where little else is left.
-        for before in (0..w).chain(0..w) {
-            let shared: f64 = matrix.chunks_exact(width).map(|row| row[w] * row[before]).sum();
-            matrix.chunks_exact_mut(width).for_each(|row| row[w] -= shared * row[before]);
-        }
-        let left = norm(matrix, w);
-        let scale = if left > 1e-10 * whole { left.recip() } else { 0.0 };
-        matrix.chunks_exact_mut(width).for_each(|row| row[w] *= scale);
-    }
 }
 
 #[cfg(test)]

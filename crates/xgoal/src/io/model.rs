@@ -176,7 +176,7 @@ fn transpose(tensor: &Tensor) -> std::result::Result<Dense, ParseError> {
 mod tests {
     use super::*;
     use crate::graph::features::{FeatureBlock, FeatureColumns, FeatureSpace, Scale, Term};
-    use crate::model::initial_weights;
+    use crate::model::random_weights;
 
     fn model(encoder: &str) -> Model {
         let mut settings = Settings::default();
@@ -184,7 +184,7 @@ mod tests {
         settings.set("encoder", encoder).unwrap();
         settings.set("clusters", "4,5").unwrap();
         let config = settings.validate(&["a".into(), "b \"quoted\"".into()]).unwrap();
-        let weights = initial_weights(&config, 5);
+        let weights = random_weights(&config, 5);
         let terms = ["a", "b \"c\""].map(|t| Term { term: t.into(), weight: 0.1 + 0.2 });
         let scale = Scale { column: "year".into(), mean: 2001.1, deviation: 1.0 / 3.0 };
         let blocks = vec![

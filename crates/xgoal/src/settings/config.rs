@@ -36,7 +36,7 @@ impl Settings {
         )?;
         for (key, value) in [
             ("p_drop", self.p_drop),
-            ("warmup_min_gain", self.warmup_min_gain),
+            ("warmup_min_gain", self.warmup_share()),
             ("min_gain", self.min_gain),
         ] {
             range(key, value, "at least 0 and less than 1", (0.0..1.0).contains(&value))?;
@@ -81,6 +81,8 @@ impl Settings {
         }
         self.layers = Some(layer_names.to_vec());
         self.encoder.get_or_insert_default();
+        self.start.get_or_insert_default();
+        self.warmup_min_gain = Some(self.warmup_share());
         self.normalize_attributes.get_or_insert_default();
         self.self_loops.get_or_insert_default();
         Ok(Config { settings: self, layers, reasons: Vec::new() })

@@ -5,14 +5,17 @@
 //! - `layers`, too: three or more of which none shows by itself more than chance would are added up. Each encoder sees one
 //!   layer, and where the signal is in all of them together each would learn noise. Where nodes' own attributes show nothing
 //!   either, the encoder is the plain GCN with a self-loop at every node.
+//! - `start`: along the principal directions of the attributes where these show much more than chance would and no layer does.
+//!   What can be learnt is in the attributes then, and random weights, with what contrast makes of them, keep less of it.
 //! - `normalize_attributes`: rows of dense attributes are brought to unit length, those of counts to a sum of 1.
 //! - `encoder` and `self_loops`: the plain GCN with a self-loop at every node for dense attributes that hardly tell who
 //!   is joined. Such attributes are mostly noise. The mean over neighbours and layers takes out theirs, but a node's own
 //!   goes through `X W'` into every layer at full weight; as one neighbour among others it does not.
 
-use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings};
+use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
 use crate::error::Result;
 use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};
+use std::cell::LazyCell;
 
 /// Attributes of which more than this share is not zero are dense.
 const DENSE: f64 = 0.5;
@@ -22,6 +25,8 @@ const TELLING: f64 = 0.5;
 const BY_ITSELF: f64 = 0.6;
 /// Attributes that rise less above chance are mostly noise.
 const OWN: f64 = 0.3;
+/// Attributes that rise as far, where no layer does, are what there is to learn from.
+const TELLS: f64 = 1.0;
 
 impl Settings {
     /// Looks at the graph where settings are `auto`, and checks every range. The configuration's layers are those to be
@@ -54,8 +59,10 @@ impl Settings {
         let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
         let unclear = likeness < CLEAR && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
+        let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
+        let own = LazyCell::new(|| graph.own_rise());
         if open && unclear && sum_has_a_name {
-            let rise = graph.layer_rises().into_iter().fold(0.0, f64::max);
+            let rise = *rise;
             if rise < BY_ITSELF {
                 names = vec![names.join("+")];
                 reasons.push(format!(
@@ -63,13 +70,22 @@ impl Settings {
                      keep them apart, name the layers"
                 ));
                 // Dense attributes have a rule of their own, below.
-                let own = (self.encoder.is_none() && !dense).then(|| graph.own_rise());
-                if let Some(own) = own.filter(|own| *own < OWN) {
+                if self.encoder.is_none() && !dense && *own < OWN {
                     reasons.push(self.count_own_as_a_neighbour(&format!(
-                        "nodes' own attributes show no more than chance either (rise {own:.2})"
+                        "nodes' own attributes show no more than chance either (rise {:.2})",
+                        *own
                     )));
                 }
+                self.start.get_or_insert_default();
             }
+        }
+        if self.start.is_none() && *rise < TELLS && *own >= TELLS {
+            self.start = Some(Start::Principal);
+            reasons.push(format!(
+                "start: principal, because attributes show more than chance would (rise {:.2}) and layers hardly do \
+                 ({:.2})",
+                *own, *rise
+            ));
         }
         if self.normalize_attributes.is_none() && dense {
             self.normalize_attributes = Some(AttributeNorm::L2);
@@ -88,6 +104,8 @@ impl Settings {
     pub fn settled_as(mut self, fitted: &Settings) -> Self {
         self.layers = self.layers.or_else(|| fitted.layers.clone());
         self.encoder = self.encoder.or(fitted.encoder);
+        self.start = self.start.or(fitted.start);
+        self.warmup_min_gain = self.warmup_min_gain.or(fitted.warmup_min_gain);
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
         self.self_loops = self.self_loops.or(fitted.self_loops);
         self
@@ -200,6 +218,37 @@ mod tests {
         let closed = vec![Layer { name: "fives".into(), adjacency }];
         let closed = MultiplexGraph::new(closed, graph(false).attributes().clone()).unwrap();
         assert_eq!(fitted(&["b", "c"], closed).layer_names(), ["fives", "b", "c"]);
+    }
+
+    #[test]
+    fn attributes_that_tell_more_than_layers_are_started_along() {
+        // Four classes of nodes, and edges between any two or within a class.
+        let stream = Stream::new(2, Purpose::Planted);
+        let graph = |within: bool| {
+            let value = |n: u64, c: u64| {
+                stream.normal(1_000_000 + 16 * (n % 4) + c) + 0.5 * stream.normal(16 * n + c)
+            };
+            let values = (0..400).flat_map(|n| (0..16).map(move |c| value(n, c) as f32)).collect();
+            let end = |i: u64| stream.substream(1).below(i, 100) as u32;
+            let class = |i: u64| if within { 0 } else { stream.substream(2).below(i, 4) as u32 };
+            let edge = |e: u32| (e % 400, 4 * end(e.into()) + (e + class(e.into())) % 4, 1.0);
+            let adjacency = Csr::from_triplets(400, 400, (0..3200).map(edge).collect()).unwrap();
+            let attributes = Matrix::Dense(Dense::from_vec(400, 16, values).unwrap());
+            MultiplexGraph::new(vec![Layer { name: "a".into(), adjacency }], attributes).unwrap()
+        };
+        let fitted = |within: bool, start: &str| {
+            let mut settings = Settings::default();
+            settings.set("start", start).unwrap();
+            let fitted = settings.fit(&graph(within)).unwrap();
+            let said = fitted.reasons().iter().any(|r| r.starts_with("start: principal"));
+            let settings = fitted.settings();
+            (settings.start.unwrap(), settings.warmup_min_gain.unwrap(), said)
+        };
+        assert_eq!(fitted(false, "auto"), (Start::Principal, 0.1, true));
+        assert_eq!(fitted(true, "auto"), (Start::Random, 0.02, false));
+        // What is given stays.
+        assert_eq!(fitted(false, "random"), (Start::Random, 0.02, false));
+        assert_eq!(fitted(true, "principal"), (Start::Principal, 0.1, false));
     }
 
     #[test]

@@ -206,6 +206,8 @@ macro_rules! or_auto {
 
 or_auto! {
     EncoderOrAuto = EncoderChoice: "\"auto\", \"first-order\" or \"gcn\"",
+    NumberOrAuto = Number: "\"auto\" or a number",
+    StartOrAuto = StartChoice: "\"auto\", \"random\" or \"principal\"",
     AttributeOrAuto = AttributeChoice: "\"auto\", \"l1\", \"l2\" or \"none\"",
     LoopOrAuto = LoopChoice: "\"auto\", \"isolated\", \"all\" or \"none\"",
 }
@@ -214,6 +216,7 @@ choice_reader! {
     MethodChoice = Method: "\"xgoal\" or \"goal\"",
     ActivationChoice = Activation: "\"tanh\" or \"relu\"",
     EncoderChoice = Encoder: "\"first-order\" or \"gcn\"",
+    StartChoice = Start: "\"random\" or \"principal\"",
     AugmentationChoice = Augmentation: "\"dropout\" or \"mask\"",
     AttributeChoice = AttributeNorm: "\"l1\", \"l2\" or \"none\"",
     EdgeChoice = EdgeNorm: "\"symmetric\" or \"none\"",
@@ -241,11 +244,12 @@ keys! {
     align_tau: Number,
     layer_weights: EachNumber,
     lr: Number,
+    start: StartOrAuto,
     shared_start: Switch,
     warmup: Switch,
     warmup_lr: Number,
     warmup_mu_n: Number,
-    warmup_min_gain: Number,
+    warmup_min_gain: NumberOrAuto,
     max_epochs: Whole,
     patience: Whole,
     min_gain: Number,

@@ -46,6 +46,17 @@ choices! {
     }
 }
 choices! {
+    /// What encoders begin with.
+    #[derive(Default)]
+    Start {
+        /// Xavier-uniform weights.
+        #[default]
+        Random = "random",
+        /// Weights along the principal directions of the attributes as encoders see them.
+        Principal = "principal",
+    }
+}
+choices! {
     /// How the positive view is drawn.
     Augmentation {
         /// Entries are dropped and survivors scaled by 1/(1-p).
@@ -152,6 +163,8 @@ pub struct Settings {
     pub layer_weights: PerLayer<f64>,
     /// `lr`: learning rate of the joint stage.
     pub lr: f64,
+    /// `start`: what encoders begin with; `auto` where there is none, see [`Settings::fit`].
+    pub start: Option<Start>,
     /// `shared_start`: whether all layers begin with the same weights.
     pub shared_start: bool,
     /// `warmup`: whether there is a warm-up stage.
@@ -160,8 +173,9 @@ pub struct Settings {
     pub warmup_lr: f64,
     /// `warmup_mu_n`: weight of R_N in the warm-up.
     pub warmup_mu_n: f64,
-    /// `warmup_min_gain`: what `min_gain` is to the joint stage, for the warm-up of each layer.
-    pub warmup_min_gain: f64,
+    /// `warmup_min_gain`: what `min_gain` is to the joint stage, for the warm-up of each layer; `auto` where there is none,
+    /// which `start` decides.
+    pub warmup_min_gain: Option<f64>,
     /// `max_epochs`: most epochs of a stage.
     pub max_epochs: usize,
     /// `patience`: epochs without a new best loss after which a stage ends.
@@ -179,6 +193,15 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// `warmup_min_gain`, or what it is where it is `auto`. Weights along principal directions begin near where the warm-up
+    /// is to lead, so that little is gained, and a small share of that is gained for long.
+    pub(crate) fn warmup_share(&self) -> f64 {
+        self.warmup_min_gain.unwrap_or(match self.start.unwrap_or_default() {
+            Start::Random => 0.02,
+            Start::Principal => 0.1,
+        })
+    }
+
     /// Uses these layers, in this order. Values that were given per layer follow their layers' names.
     pub fn choose_layers(&mut self, names: Vec<String>) {
         let old = self.layers.take().unwrap_or_default();

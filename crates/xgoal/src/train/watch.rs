@@ -21,7 +21,8 @@ impl Judge {
     /// How the losses of a stage are judged. Where a share of the gain is asked for, it must show through what one epoch's
     /// views differ from the next one's; in the joint stage, which gains little at a time, that takes the mean of more.
     pub(super) fn of(stage: Stage, settings: &Settings) -> Self {
-        let Settings { patience, warmup_min_gain, min_gain, .. } = *settings;
+        let Settings { patience, min_gain, .. } = *settings;
+        let warmup_min_gain = settings.warmup_share();
         match stage {
             Stage::Warmup if warmup_min_gain > 0.0 => {
                 Self { window: patience / 5, min_gain: warmup_min_gain }

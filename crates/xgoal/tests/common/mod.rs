@@ -3,7 +3,7 @@
 use xgoal::engine::Prototypes;
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::matrix::{Csr, Dense, Matrix};
-use xgoal::model::{LayerWeights, initial_weights};
+use xgoal::model::{LayerWeights, random_weights};
 use xgoal::random::{Purpose, Stream};
 use xgoal::real::Real;
 use xgoal::settings::{Config, Settings};
@@ -94,7 +94,7 @@ pub fn unweighted(nodes: usize, features: usize, dense: bool) -> MultiplexGraph 
 
 /// Initial weights with a bias that is not zero, so that no unit sits on relu's kink.
 pub fn weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
-    let mut weights = initial_weights::<T>(config, features);
+    let mut weights = random_weights::<T>(config, features);
     let stream = Stream::new(23, Purpose::Weights);
     for (v, layer) in weights.iter_mut().enumerate() {
         let s = stream.substream(v as u64);

@@ -1,11 +1,15 @@
 //! What is learnt: one encoder's weights per layer.
 
+mod start;
+
+pub use start::{initial_weights, random_weights};
+
 use crate::engine::cpu;
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::graph::features::FeatureSpace;
 use crate::matrix::Dense;
-use crate::random::{Purpose, Stream};
+use crate::random::Stream;
 use crate::real::Real;
 use crate::settings::{Config, Encoder};
 
@@ -174,19 +178,6 @@ impl Model {
     pub fn features(&self) -> usize {
         self.weights[0].weight.rows()
     }
-}
-
-/// Fresh weights for every layer of a configuration.
-pub fn initial_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
-    let settings = config.settings();
-    let stream = Stream::new(settings.seed, Purpose::Weights);
-    let of_layer = |v: usize| if settings.shared_start { 0 } else { v as u64 };
-    (0..config.layers().len())
-        .map(|v| {
-            let stream = stream.substream(of_layer(v));
-            LayerWeights::xavier(features, settings.dim, config.encoder(), stream)
-        })
-        .collect()
 }
 
 /// The final embedding: the mean over the layers.

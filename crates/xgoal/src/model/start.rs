@@ -1,0 +1,325 @@
+//! What encoders begin with.
+//!
+//! `random`: Xavier-uniform weights. Contrast makes up what they become.
+//!
+//! `principal`: weights along the principal directions of the attributes as encoders see them,
+//!
+//! ```text
+//!     M = X + sum_v A_v X                columns centred; without the X alone for a plain GCN
+//!     W = W' = s B Q                     B: the d leading right singular vectors of M, F x d
+//!                                        Q: a random rotation, d x d
+//! ```
+//!
+//! for every layer, with one s for all, such that what goes into the activations has a root mean square of `SIZE` about
+//! its mean. The rotation spreads every direction over all coordinates, as random weights do. Only the space that B spans
+//! counts then, so a few steps of orthogonal iteration do. With fewer attributes than coordinates B has F columns and Q
+//! F rows. Nodes that do not differ at all have random weights.
+
+use super::LayerWeights;
+use crate::graph::preprocess::Preprocessed;
+use crate::matrix::{Csr, Dense, Matrix, centre, orthonormal};
+use crate::random::{Purpose, Stream};
+use crate::real::{Real, View, ViewMut};
+use crate::settings::{Config, Encoder, Start};
+use rayon::prelude::*;
+
+/// The root mean square, about its mean, of what goes into the activations.
+const SIZE: f64 = 0.3;
+/// Steps of the iteration.
+const ITERATIONS: usize = 12;
+/// Directions that are iterated beside those that are kept, so that these converge.
+const SPARE: usize = 16;
+/// Rows of dense attributes that are multiplied at a time.
+const BLOCK: usize = 256;
+
+/// Fresh weights for every layer of a configuration.
+pub fn initial_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<LayerWeights<T>> {
+    match config.settings().start.unwrap_or_default() {
+        Start::Random => random_weights(config, graph.attributes.cols()),
+        Start::Principal => principal_weights(config, graph),
+    }
+}
+
+/// Xavier-uniform weights for every layer of a configuration, from each layer's own stream or the same.
+pub fn random_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
+    let settings = config.settings();
+    let stream = Stream::new(settings.seed, Purpose::Weights);
+    let of_layer = |v: usize| if settings.shared_start { 0 } else { v as u64 };
+    (0..config.layers().len())
+        .map(|v| {
+            let stream = stream.substream(of_layer(v));
+            LayerWeights::xavier(features, settings.dim, config.encoder(), stream)
+        })
+        .collect()
+}
+
+fn principal_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<LayerWeights<T>> {
+    let (features, dim) = (graph.attributes.cols(), config.settings().dim);
+    let seen = Seen::new(config, graph);
+    let stream = Stream::new(config.settings().seed, Purpose::Weights);
+    let kept = dim.min(features);
+    let basis = seen.leading(kept, stream.substream(0));
+    let size = seen.size(&basis, kept, dim);
+    // Nodes that are all the same differ in no direction.
+    if !(size > 0.0 && size.is_finite()) {
+        return random_weights(config, features);
+    }
+    let drawn = stream.substream(1);
+    let mut rotation: Vec<f64> = (0..dim * kept).map(|i| drawn.normal(i as u64)).collect();
+    orthonormal(&mut rotation, kept);
+    let scale = SIZE / size;
+    let mut product = vec![0.0; features * dim];
+    let rotation = View::new(&rotation, dim, kept).t();
+    let into = &mut ViewMut::new(&mut product, features, dim);
+    f64::gemm(scale, View::new(&basis, features, kept), rotation, 0.0, into);
+    let mut weight = Dense::zeros(features, dim);
+    weight.values_mut().iter_mut().zip(&product).for_each(|(w, v)| *w = T::from_f64(*v));
+    let own = (config.encoder() == Encoder::FirstOrder).then(|| weight.clone());
+    let weights = LayerWeights { weight, self_weight: own, bias: vec![T::default(); dim] };
+    vec![weights; config.layers().len()]
+}
+
+/// The attributes as encoders see them: a node's own, and through every layer.
+struct Seen<'a> {
+    attributes: &'a Matrix,
+    /// Their transpose, of sparse ones.
+    columns: Option<Csr>,
+    /// Each layer and its transpose.
+    layers: Vec<(Csr, Csr)>,
+    own: bool,
+}
+
+impl<'a> Seen<'a> {
+    fn new(config: &Config, graph: &'a Preprocessed<'_>) -> Self {
+        let columns = match &*graph.attributes {
+            Matrix::Sparse(m) => Some(m.transpose()),
+            Matrix::Dense(_) => None,
+        };
+        let layers = graph.layers.iter().map(|layer| {
+            let layer = layer.map(|v| v);
+            let transposed = layer.transpose();
+            (layer, transposed)
+        });
+        let own = config.encoder() == Encoder::FirstOrder;
+        Self { attributes: &graph.attributes, columns, layers: layers.collect(), own }
+    }
+
+    /// An orthonormal basis, F x `kept`, of about the space of the leading right singular vectors of M.
+    fn leading(&self, kept: usize, stream: Stream) -> Vec<f64> {
+        let features = self.attributes.cols();
+        let width = (kept + SPARE).min(features);
+        let mut basis: Vec<f64> = (0..features * width).map(|i| stream.normal(i as u64)).collect();
+        orthonormal(&mut basis, width);
+        for _ in 0..ITERATIONS {
+            let layers = self.layers.iter().map(|(layer, _)| layer);
+            let mut seen = self.through(layers, &self.project(&basis, width), width);
+            centre(&mut seen, width);
+            let transposed = self.layers.iter().map(|(_, transposed)| transposed);
+            basis = self.pull(&self.through(transposed, &seen, width), width);
+            orthonormal(&mut basis, width);
+        }
+        basis.chunks_exact(width).flat_map(|row| &row[..kept]).copied().collect()
+    }
+
+    /// The root mean square over layers, nodes and coordinates of what goes into the activations, about its mean.
+    fn size(&self, basis: &[f64], kept: usize, dim: usize) -> f64 {
+        let projected = self.project(basis, kept);
+        let square = |layer: &Csr| {
+            let mut seen = self.through([layer], &projected, kept);
+            centre(&mut seen, kept);
+            seen.iter().map(|v| v * v).sum::<f64>()
+        };
+        let squares: f64 = self.layers.iter().map(|(layer, _)| square(layer)).sum();
+        (squares / (self.layers.len() * self.attributes.rows() * dim) as f64).sqrt()
+    }
+
+    /// The rows of a table for each node itself, where the encoder has them, and through layers, added up.
+    fn through<'b>(
+        &self,
+        layers: impl IntoIterator<Item = &'b Csr>,
+        table: &[f64],
+        width: usize,
+    ) -> Vec<f64> {
+        let mut sum = if self.own { table.to_vec() } else { vec![0.0; table.len()] };
+        layers.into_iter().for_each(|layer| add_product(layer, table, width, &mut sum));
+        sum
+    }
+
+    /// X B.
+    fn project(&self, basis: &[f64], width: usize) -> Vec<f64> {
+        let mut out = vec![0.0; self.attributes.rows() * width];
+        match self.attributes {
+            Matrix::Sparse(m) => add_product(m, basis, width, &mut out),
+            Matrix::Dense(m) => {
+                let blocks = out.par_chunks_mut(BLOCK * width);
+                blocks.zip(m.values().par_chunks(BLOCK * m.cols())).for_each(|(out, x)| {
+                    let x: Vec<f64> = x.iter().copied().map(f64::from).collect();
+                    let rows = x.len() / m.cols();
+                    let basis = View::new(basis, m.cols(), width);
+                    let into = &mut ViewMut::new(out, rows, width);
+                    f64::gemm(1.0, View::new(&x, rows, m.cols()), basis, 0.0, into);
+                });
+            }
+        }
+        out
+    }
+
+    /// X^T Z.
+    fn pull(&self, rows: &[f64], width: usize) -> Vec<f64> {
+        let features = self.attributes.cols();
+        let mut out = vec![0.0; features * width];
+        match (&self.columns, self.attributes) {
+            (Some(columns), _) => add_product(columns, rows, width, &mut out),
+            (None, Matrix::Dense(m)) => {
+                // Block after block, so that sums have one order.
+                let blocks = m.values().chunks(BLOCK * features);
+                for (x, z) in blocks.zip(rows.chunks(BLOCK * width)) {
+                    let x: Vec<f64> = x.iter().copied().map(f64::from).collect();
+                    let count = z.len() / width;
+                    let into = &mut ViewMut::new(&mut out, features, width);
+                    let x = View::new(&x, count, features).t();
+                    f64::gemm(1.0, x, View::new(z, count, width), 1.0, into);
+                }
+            }
+            (None, Matrix::Sparse(_)) => unreachable!("sparse attributes have their transpose"),
+        }
+        out
+    }
+}
+
+/// `out += matrix * table`.
+fn add_product(matrix: &Csr, table: &[f64], width: usize, out: &mut [f64]) {
+    out.par_chunks_mut(width).enumerate().for_each(|(r, out)| {
+        let (columns, values) = matrix.row(r);
+        for (column, value) in columns.iter().zip(values) {
+            let from = &table[*column as usize * width..][..width];
+            out.iter_mut().zip(from).for_each(|(o, v)| *o += f64::from(*value) * v);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::cpu::embed;
+    use crate::graph::{Layer, MultiplexGraph};
+    use crate::settings::Settings;
+
+    const NODES: usize = 300;
+    const FEATURES: usize = 40;
+
+    /// Attributes that differ in three directions, of which the first are the strongest, and by a little noise in all.
+    fn graph(sparse: bool) -> (MultiplexGraph, Vec<Vec<f64>>) {
+        let stream = Stream::new(4, Purpose::Planted);
+        let mut directions: Vec<f64> = (0..FEATURES * 3).map(|i| stream.normal(i as u64)).collect();
+        orthonormal(&mut directions, 3);
+        let value = |n: usize, c: usize| {
+            let along = |k: usize| {
+                (4 - k) as f64
+                    * stream.substream(1).normal((3 * n + k) as u64)
+                    * directions[3 * c + k]
+            };
+            let noise = 0.05 * stream.substream(2).normal((FEATURES * n + c) as u64);
+            ((0..3).map(along).sum::<f64>() + noise) as f32
+        };
+        let values = (0..NODES).flat_map(|n| (0..FEATURES).map(move |c| (n, c)));
+        let values = values.map(|(n, c)| value(n, c)).collect();
+        let attributes = Dense::from_vec(NODES, FEATURES, values).unwrap();
+        let attributes = match sparse {
+            true => Matrix::Sparse(Csr::from_dense(&attributes)),
+            false => Matrix::Dense(attributes),
+        };
+        let edge = |i: u64| {
+            let end = |k: u64| stream.substream(3).below(2 * i + k, NODES as u64) as u32;
+            (end(0), end(1), 1.0)
+        };
+        let layer = |name: &str, from: u64| {
+            let entries = (from..from + 900).map(edge).collect();
+            let adjacency = Csr::from_triplets(NODES, NODES, entries).unwrap();
+            Layer { name: name.into(), adjacency }
+        };
+        let layers = vec![layer("a", 0), layer("b", 5000)];
+        let column = |k: usize| (0..FEATURES).map(|c| directions[3 * c + k]).collect();
+        (MultiplexGraph::new(layers, attributes).unwrap(), (0..3).map(column).collect())
+    }
+
+    fn config(graph: &MultiplexGraph, set: &[(&str, &str)]) -> Config {
+        let mut settings = Settings::default();
+        for (key, value) in
+            [("start", "principal"), ("normalize_attributes", "none")].iter().chain(set)
+        {
+            settings.set(key, value).unwrap();
+        }
+        settings.validate(&graph.layer_names()).unwrap()
+    }
+
+    /// The share of a direction's length that lies in the space of the weights' columns.
+    fn kept(weight: &Dense<f64>, direction: &[f64]) -> f64 {
+        let mut columns = weight.values().to_vec();
+        orthonormal(&mut columns, weight.cols());
+        let along = |w: usize| {
+            let column = columns.iter().skip(w).step_by(weight.cols());
+            column.zip(direction).map(|(a, b)| a * b).sum::<f64>().powi(2)
+        };
+        (0..weight.cols()).map(along).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn weights_lie_along_what_varies_most() {
+        for (sparse, encoder) in [(true, "first-order"), (false, "first-order"), (false, "gcn")] {
+            let (graph, directions) = graph(sparse);
+            let config = config(&graph, &[("dim", "3"), ("encoder", encoder)]);
+            let graph = config.preprocessing().apply(&graph).unwrap();
+            let weights = initial_weights::<f64>(&config, &graph);
+            for direction in &directions {
+                let kept = kept(&weights[0].weight, direction);
+                assert!(kept > 0.99, "{sparse} {encoder}: {kept}");
+            }
+            assert_eq!(weights[0], weights[1]);
+            assert_eq!(weights[0].self_weight.is_some(), encoder == "first-order");
+            // Random ones do not.
+            let random = random_weights::<f64>(&config, FEATURES);
+            assert!(kept(&random[0].weight, &directions[0]) < 0.7);
+        }
+    }
+
+    #[test]
+    fn what_goes_into_the_activation_has_its_size() {
+        // Also with more coordinates than attributes.
+        for dim in ["8", "64"] {
+            let (graph, _) = graph(true);
+            let config = config(&graph, &[("dim", dim), ("activation", "relu")]);
+            let graph = config.preprocessing().apply(&graph).unwrap();
+            let mut weights = initial_weights::<f32>(&config, &graph);
+            // Above zero everywhere, where relu leaves numbers as they are.
+            weights.iter_mut().for_each(|w| w.bias.fill(100.0));
+            let layers = embed(&config, &graph, &weights);
+            let mut squares = 0.0;
+            for layer in &layers {
+                let mut rows: Vec<f64> = layer.values().iter().copied().map(f64::from).collect();
+                assert!(rows.iter().all(|v| *v > 0.0));
+                centre(&mut rows, layer.cols());
+                squares += rows.iter().map(|v| v * v).sum::<f64>();
+            }
+            let count = layers.iter().map(|l| l.values().len()).sum::<usize>() as f64;
+            let size = (squares / count).sqrt();
+            assert!((size - SIZE).abs() < 1e-3, "dim {dim}: {size}");
+        }
+    }
+
+    #[test]
+    fn seeds_differ_by_a_rotation() {
+        let (graph, _) = graph(true);
+        let of = |seed: &str| {
+            let config = config(&graph, &[("dim", "3"), ("seed", seed)]);
+            let graph = config.preprocessing().apply(&graph).unwrap();
+            initial_weights::<f64>(&config, &graph).swap_remove(0).weight
+        };
+        let (one, other) = (of("0"), of("1"));
+        assert_ne!(one, other);
+        let column: Vec<f64> = other.values().iter().step_by(3).copied().collect();
+        let length = column.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let share = kept(&one, &column) / length;
+        assert!(share > 0.999, "{share}");
+    }
+}
