@@ -105,3 +105,39 @@ fn layers_that_show_nothing_by_themselves_are_added_up_unless_they_are_named() {
     let refused = sandbox.xgoal(&missing).refused(2);
     assert_says(&refused, &["`a+d`", "a, b, c"]);
 }
+
+#[test]
+fn attributes_that_tell_more_than_layers_are_started_along() {
+    // Attributes of four classes, and edges between any two nodes.
+    let stream = Stream::new(4, Purpose::Planted);
+    let value = |n: u64, c: u64| {
+        stream.normal(1_000_000 + 16 * (n % 4) + c) + 0.5 * stream.normal(16 * n + c)
+    };
+    let values: Vec<f32> =
+        (0..400).flat_map(|n| (0..16).map(move |c| value(n, c) as f32)).collect();
+    let node = |i: u64| stream.substream(1).below(i, 400) as u32;
+    let edges = (0..2000).map(|i| (node(2 * i), node(2 * i + 1), 1.0)).collect();
+    let mut npz = Npz::of(&planted(&Planted { nodes: 400, ..Planted::default() }));
+    npz.remove("feature");
+    npz.floats("feature", &[400, 16], &values);
+    npz.remove("layer0");
+    npz.remove("layer1");
+    npz.sparse("a", &Csr::from_triplets(400, 400, edges).unwrap());
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", npz.bytes());
+
+    let info = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
+    assert_says(&info, &["auto      start: principal, because attributes show more"]);
+    sandbox.train("graph.npz", "run", &[]);
+    let config = sandbox.text("run/config.toml");
+    for chosen in ["# start: principal", "start = \"principal\"", "warmup_min_gain = 0.1"] {
+        assert!(config.contains(chosen), "{chosen}: {config}");
+    }
+    sandbox.train("graph.npz", "given", &["--set", "start=random"]);
+    let given = sandbox.text("given/config.toml");
+    assert!(given.contains("start = \"random\"") && given.contains("warmup_min_gain = 0.02"));
+    assert!(sandbox.read("given/embeddings.npy") != sandbox.read("run/embeddings.npy"));
+    let unknown = ["train", "graph.npz", "--out", "none", "--set", "start=pca"];
+    let refused = sandbox.xgoal(&unknown).refused(2);
+    assert_says(&refused, &["start", "pca", "\"random\" or \"principal\""]);
+}

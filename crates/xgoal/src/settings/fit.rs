@@ -2,9 +2,9 @@
 //!
 //! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
 //!   final mean would hold them.
-//! - `layers`, too: three or more of which none shows by itself more than chance would are added up. Each encoder sees one
-//!   layer, and where the signal is in all of them together each would learn noise. Where nodes' own attributes show nothing
-//!   either, the encoder is the plain GCN with a self-loop at every node.
+//! - `layers`, too: three or more of which none shows by itself more than chance would, or much less than their sum, are added
+//!   up. Each encoder sees one layer, and where the signal is in all of them together each would learn noise. Where nodes'
+//!   own attributes show nothing either, the encoder is the plain GCN with a self-loop at every node.
 //! - `start`: along the principal directions of the attributes where these show much more than chance would and no layer does.
 //!   What can be learnt is in the attributes then, and random weights, with what contrast makes of them, keep less of it.
 //! - `normalize_attributes`: rows of dense attributes are brought to unit length, those of counts to a sum of 1.
@@ -23,10 +23,14 @@ const DENSE: f64 = 0.5;
 const TELLING: f64 = 0.5;
 /// A layer that rises less above chance does not show enough by itself.
 const BY_ITSELF: f64 = 0.6;
+/// Layers whose sum rises so many times as far as the best of them show more together.
+const TOGETHER: f64 = 1.5;
 /// Attributes that rise less above chance are mostly noise.
 const OWN: f64 = 0.3;
-/// Attributes that rise as far, where no layer does, are what there is to learn from.
-const TELLS: f64 = 1.0;
+/// Attributes that rise so far where no layer rises by `HARDLY` are what there is to learn from.
+const TELLS: f64 = 4.0;
+/// A layer that rises less above chance is not what there is to learn from.
+const HARDLY: f64 = 1.0;
 
 impl Settings {
     /// Looks at the graph where settings are `auto`, and checks every range. The configuration's layers are those to be
@@ -62,12 +66,25 @@ impl Settings {
         let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
         let own = LazyCell::new(|| graph.own_rise());
         if open && unclear && sum_has_a_name {
-            let rise = *rise;
-            if rise < BY_ITSELF {
-                names = vec![names.join("+")];
+            let sum = names.join("+");
+            let because = if *rise < BY_ITSELF {
+                Some(format!("none by itself shows more than chance would (rise {:.2})", *rise))
+            } else if !dense {
+                let together =
+                    graph.clone().select_layers(std::slice::from_ref(&sum))?.layer_rises()[0];
+                (together >= TOGETHER * *rise).then(|| {
+                    format!(
+                        "together they show more (rise {together:.2}) than the best one ({:.2})",
+                        *rise
+                    )
+                })
+            } else {
+                None
+            };
+            if let Some(because) = because {
+                names = vec![sum];
                 reasons.push(format!(
-                    "layers: added up to one, because none by itself shows more than chance would (rise {rise:.2}); to \
-                     keep them apart, name the layers"
+                    "layers: added up to one, because {because}; to keep them apart, name the layers"
                 ));
                 // Dense attributes have a rule of their own, below.
                 if self.encoder.is_none() && !dense && *own < OWN {
@@ -79,7 +96,7 @@ impl Settings {
                 self.start.get_or_insert_default();
             }
         }
-        if self.start.is_none() && *rise < TELLS && *own >= TELLS {
+        if self.start.is_none() && *rise < HARDLY && *own >= TELLS {
             self.start = Some(Start::Principal);
             reasons.push(format!(
                 "start: principal, because attributes show more than chance would (rise {:.2}) and layers hardly do \
@@ -218,6 +235,48 @@ mod tests {
         let closed = vec![Layer { name: "fives".into(), adjacency }];
         let closed = MultiplexGraph::new(closed, graph(false).attributes().clone()).unwrap();
         assert_eq!(fitted(&["b", "c"], closed).layer_names(), ["fives", "b", "c"]);
+    }
+
+    #[test]
+    fn layers_that_show_more_together_are_added_up() {
+        // Four classes, words that are a little more common in one, and layers that join a class a little more often.
+        let stream = Stream::new(6, Purpose::Planted);
+        let nodes = 1200u64;
+        let word = |n: u64, k: u64| {
+            let (draw, at) = (stream.substream(1), 10 * n + k);
+            match draw.uniform(2 * at) < 0.3 {
+                true => 20 * (n % 4) + draw.below(2 * at + 1, 20),
+                false => draw.below(2 * at + 1, 80),
+            }
+        };
+        let words = (0..nodes).flat_map(|n| (0..10).map(move |k| (n, k)));
+        let words = words.map(|(n, k)| (n as u32, word(n, k) as u32, 1.0)).collect();
+        let attributes = Matrix::Sparse(Csr::from_triplets(1200, 80, words).unwrap());
+        let layer = |name: &str, of: u64, within: f64| {
+            let draw = stream.substream(of);
+            let end = |e: u64| {
+                let class =
+                    if draw.uniform(3 * e) < within { e % 4 } else { draw.below(3 * e + 1, 4) };
+                4 * draw.below(3 * e + 2, nodes / 4) + class
+            };
+            let edges = (0..4 * nodes).flat_map(|e| {
+                let (a, b) = ((e % nodes) as u32, end(e) as u32);
+                [(a, b, 1.0), (b, a, 1.0)]
+            });
+            let adjacency = Csr::from_triplets(1200, 1200, edges.collect()).unwrap();
+            Layer { name: name.into(), adjacency }
+        };
+        let fitted = |others: f64| {
+            let layers = vec![layer("a", 2, 0.35), layer("b", 3, others), layer("c", 4, others)];
+            Settings::default()
+                .fit(&MultiplexGraph::new(layers, attributes.clone()).unwrap())
+                .unwrap()
+        };
+        let alike = fitted(0.35);
+        assert_eq!(alike.layer_names(), ["a+b+c"], "{:?}", alike.reasons());
+        assert!(alike.reasons()[0].contains("together they show more"), "{:?}", alike.reasons());
+        // Layers that show nothing do not add to the one that does.
+        assert_eq!(fitted(0.0).layer_names(), ["a", "b", "c"]);
     }
 
     #[test]

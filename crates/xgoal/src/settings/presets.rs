@@ -55,15 +55,15 @@ impl Preset {
             },
             Preset::Imdb => Settings {
                 layers: names(&["MDM", "MAM"]),
-                clusters: One(Fixed(50)),
                 tau: One(1.0),
                 lambda_c: 0.1,
-                mu_n: 1e-4,
                 mu_c: 2.0 * 1e-2,
-                // The authors': random, 5e-3 and 0. What is above chance is in the attributes here.
+                // What is above chance is in the attributes here. The authors' are random, 50, 1e-4, 5e-3 and 0.
                 start: Some(Start::Principal),
+                clusters: One(Auto),
+                mu_n: 1e-3,
                 lr: 2e-3,
-                min_gain: 0.01,
+                min_gain: 0.02,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-3,
                 ..paper
