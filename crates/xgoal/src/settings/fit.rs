@@ -93,6 +93,7 @@ impl Settings {
                         *own
                     )));
                 }
+                // The layers' rises say nothing about their sum.
                 self.start.get_or_insert_default();
             }
         }
