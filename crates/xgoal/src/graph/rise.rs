@@ -34,16 +34,14 @@ impl MultiplexGraph {
     /// How far nodes' own attributes rise above chance.
     pub(crate) fn own_rise(&self) -> f64 {
         let attributes = Attributes::new(self.attributes());
-        let columns = self.attributes().cols();
         let nodes = spread(self.nodes(), NODES);
         let own: Vec<Row> = nodes.map(|node| attributes.unit_row(node)).collect();
-        rise(&own, &dealt_out(&own, columns), columns)
+        rise(&own, &dealt_out(&own))
     }
 
     /// How far what neighbours have on average rises above chance, for each layer.
     pub(crate) fn layer_rises(&self) -> Vec<f64> {
         let attributes = Attributes::new(self.attributes());
-        let columns = self.attributes().cols();
         let mut exchanged = vec![0; self.nodes()];
         stream(1).permutation(&mut exchanged);
         let of_layer = |edges: &Csr| {
@@ -52,7 +50,7 @@ impl MultiplexGraph {
                 let row = |node: usize| attributes.unit_row(of(node));
                 nodes.par_iter().map(|node| mean(edges, *node, row)).collect()
             };
-            rise(&means(&|n| n), &means(&|n| exchanged[n] as usize), columns)
+            rise(&means(&|n| n), &means(&|n| exchanged[n] as usize))
         };
         self.layers().iter().map(|layer| of_layer(&layer.adjacency)).collect()
     }
@@ -85,12 +83,12 @@ fn mean(edges: &Csr, node: usize, row: impl Fn(usize) -> Row) -> Row {
 }
 
 /// Every column's values at other rows, each column's by a permutation of its own.
-fn dealt_out(rows: &[Row], columns: usize) -> Vec<Row> {
-    let keys: Vec<Stream> = (0..columns as u64).map(|c| stream(2).substream(c)).collect();
+fn dealt_out(rows: &[Row]) -> Vec<Row> {
     let mut dealt = vec![Row::new(); rows.len()];
     for (r, row) in rows.iter().enumerate() {
         for &(column, value) in row {
-            dealt[elsewhere(r, rows.len(), keys[column as usize])].push((column, value));
+            let key = stream(2).substream(column.into());
+            dealt[elsewhere(r, rows.len(), key)].push((column, value));
         }
     }
     dealt.iter_mut().for_each(|row| row.sort_by_key(|(column, _)| *column));
@@ -115,17 +113,27 @@ fn elsewhere(place: usize, count: usize, key: Stream) -> usize {
     }
 }
 
-fn rise(rows: &[Row], by_chance: &[Row], columns: usize) -> f64 {
-    let chance = eigenvalues(by_chance, columns).into_iter().fold(0.0, f64::max);
-    let mut found = eigenvalues(rows, columns);
+fn rise(rows: &[Row], by_chance: &[Row]) -> f64 {
+    let chance = eigenvalues(by_chance).into_iter().fold(0.0, f64::max);
+    let mut found = eigenvalues(rows);
     found.sort_by(|a, b| b.total_cmp(a));
     let above: f64 = found.iter().take(DIRECTIONS).map(|l| (l - chance).max(0.0)).sum();
     if chance > 0.0 { above / chance } else { 0.0 }
 }
 
-/// The largest eigenvalues of M^T M with M's columns centred, by orthogonal iteration.
-fn eigenvalues(rows: &[Row], columns: usize) -> Vec<f64> {
+/// The largest eigenvalues of M^T M with M's columns centred, by orthogonal iteration over the columns that occur.
+fn eigenvalues(rows: &[Row]) -> Vec<f64> {
+    let mut used: Vec<u32> = rows.iter().flatten().map(|(column, _)| *column).collect();
+    used.sort_unstable();
+    used.dedup();
+    let place = |column: u32| used.binary_search(&column).expect("it occurs") as u32;
+    let compact = |row: &Row| row.iter().map(|(column, v)| (place(*column), *v)).collect();
+    let rows: &[Row] = &rows.iter().map(compact).collect::<Vec<Row>>();
+    let columns = used.len();
     let width = VECTORS.min(columns).min(rows.len());
+    if width == 0 {
+        return Vec::new();
+    }
     let mut transposed = vec![Row::new(); columns];
     for (r, row) in rows.iter().enumerate() {
         row.iter().for_each(|(column, v)| transposed[*column as usize].push((r as u32, *v)));
@@ -223,7 +231,7 @@ mod tests {
             [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
                 .map(|r| vec![(0, 3.0 * r[0]), (1, 2.0 * r[1]), (2, r[2]), (3, 7.0)])
                 .into();
-        let mut found = eigenvalues(&rows, 4);
+        let mut found = eigenvalues(&rows);
         found.sort_by(|a, b| b.total_cmp(a));
         for (found, expected) in found.iter().zip([36.0, 16.0, 4.0, 0.0]) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
