@@ -11,8 +11,8 @@
 //! M has these as rows, at unit length, and chance deals each column out to other nodes; for a layer the rows of M are the
 //! means over a node and its neighbours, and chance exchanges the nodes whose attributes these are.
 
-use super::MultiplexGraph;
 use super::signal::Attributes;
+use super::{MultiplexGraph, sums};
 use crate::matrix::{Csr, centre, orthonormal};
 use crate::random::{Purpose, Stream};
 use rayon::prelude::*;
@@ -41,6 +41,17 @@ impl MultiplexGraph {
 
     /// How far what neighbours have on average rises above chance, for each layer.
     pub(crate) fn layer_rises(&self) -> Vec<f64> {
+        self.rises(&self.layers().iter().map(|layer| &layer.adjacency).collect::<Vec<_>>())
+    }
+
+    /// The same for the sum of layers.
+    pub(crate) fn sum_rise(&self, names: &[String]) -> f64 {
+        let layers = self.layers().iter().filter(|layer| names.contains(&layer.name));
+        let sum = sums::sum(&layers.map(|layer| &layer.adjacency).collect::<Vec<_>>());
+        self.rises(&[&sum])[0]
+    }
+
+    fn rises(&self, layers: &[&Csr]) -> Vec<f64> {
         let attributes = Attributes::new(self.attributes());
         let mut exchanged = vec![0; self.nodes()];
         stream(1).permutation(&mut exchanged);
@@ -52,7 +63,7 @@ impl MultiplexGraph {
             };
             rise(&means(&|n| n), &means(&|n| exchanged[n] as usize))
         };
-        self.layers().iter().map(|layer| of_layer(&layer.adjacency)).collect()
+        layers.iter().map(|edges| of_layer(edges)).collect()
     }
 }
 

@@ -65,37 +65,24 @@ impl Settings {
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
         let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
         let own = LazyCell::new(|| graph.own_rise());
-        if open && unclear && sum_has_a_name {
-            let sum = names.join("+");
-            let because = if *rise < BY_ITSELF {
-                Some(format!("none by itself shows more than chance would (rise {:.2})", *rise))
-            } else if !dense {
-                let together =
-                    graph.clone().select_layers(std::slice::from_ref(&sum))?.layer_rises()[0];
-                (together >= TOGETHER * *rise).then(|| {
-                    format!(
-                        "together they show more (rise {together:.2}) than the best one ({:.2})",
-                        *rise
-                    )
-                })
-            } else {
-                None
-            };
-            if let Some(because) = because {
-                names = vec![sum];
-                reasons.push(format!(
-                    "layers: added up to one, because {because}; to keep them apart, name the layers"
-                ));
-                // Dense attributes have a rule of their own, below.
-                if self.encoder.is_none() && !dense && *own < OWN {
-                    reasons.push(self.count_own_as_a_neighbour(&format!(
-                        "nodes' own attributes show no more than chance either (rise {:.2})",
-                        *own
-                    )));
-                }
-                // The layers' rises say nothing about their sum.
-                self.start.get_or_insert_default();
+        if open
+            && unclear
+            && sum_has_a_name
+            && let Some(because) = shows_more_added_up(graph, &names, dense, *rise)
+        {
+            names = vec![names.join("+")];
+            reasons.push(format!(
+                "layers: added up to one, because {because}; to keep them apart, name the layers"
+            ));
+            // Dense attributes have a rule of their own, below.
+            if self.encoder.is_none() && !dense && *own < OWN {
+                reasons.push(self.count_own_as_a_neighbour(&format!(
+                    "nodes' own attributes show no more than chance either (rise {:.2})",
+                    *own
+                )));
             }
+            // The layers' rises say nothing about their sum.
+            self.start.get_or_insert_default();
         }
         if self.start.is_none() && *rise < HARDLY && *own >= TELLS {
             self.start = Some(Start::Principal);
@@ -149,6 +136,22 @@ impl Settings {
 fn is_dense(graph: &MultiplexGraph) -> bool {
     let attributes = graph.attributes();
     attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
+}
+
+/// Why layers should be added up, in words, if they should. Whether dense ones that rise by themselves should is not known.
+fn shows_more_added_up(
+    graph: &MultiplexGraph,
+    names: &[String],
+    dense: bool,
+    rise: f64,
+) -> Option<String> {
+    if rise < BY_ITSELF {
+        return Some(format!("none by itself shows more than chance would (rise {rise:.2})"));
+    }
+    let together = (!dense).then(|| graph.sum_rise(names))?;
+    (together >= TOGETHER * rise).then(|| {
+        format!("together they show more (rise {together:.2}) than the best one ({rise:.2})")
+    })
 }
 
 /// The layers that carry something, and the names of the others, unless all are of one kind.
