@@ -13,7 +13,7 @@
 
 use super::signal::Attributes;
 use super::{MultiplexGraph, sums};
-use crate::matrix::{Csr, centre, orthonormal};
+use crate::matrix::{Csr, centre, leading};
 use crate::random::{Purpose, Stream};
 use rayon::prelude::*;
 
@@ -132,7 +132,7 @@ fn rise(rows: &[Row], by_chance: &[Row]) -> f64 {
     if chance > 0.0 { above / chance } else { 0.0 }
 }
 
-/// The largest eigenvalues of M^T M with M's columns centred, by orthogonal iteration over the columns that occur.
+/// The largest eigenvalues of M^T M with M's columns centred, over the columns that occur.
 fn eigenvalues(rows: &[Row]) -> Vec<f64> {
     let mut used: Vec<u32> = rows.iter().flatten().map(|(column, _)| *column).collect();
     used.sort_unstable();
@@ -160,22 +160,12 @@ fn eigenvalues(rows: &[Row]) -> Vec<f64> {
         };
         matrix.par_iter().flat_map_iter(product).collect()
     };
-    let start = stream(3);
-    let mut basis: Vec<f64> = (0..columns * width).map(|i| start.normal(i as u64)).collect();
-    orthonormal(&mut basis, width);
-    let mut found = vec![0.0; width];
-    for _ in 0..ITERATIONS {
-        let mut projected = times(rows, &basis);
+    let product = |basis: &[f64]| {
+        let mut projected = times(rows, basis);
         centre(&mut projected, width);
-        let next = times(&transposed, &projected);
-        for (w, value) in found.iter_mut().enumerate() {
-            let of = |m: &[f64], i: usize| m[i * width + w];
-            *value = (0..columns).map(|i| of(&basis, i) * of(&next, i)).sum();
-        }
-        basis = next;
-        orthonormal(&mut basis, width);
-    }
-    found
+        times(&transposed, &projected)
+    };
+    leading(columns, width, ITERATIONS, stream(3), product).values
 }
 
 #[cfg(test)]

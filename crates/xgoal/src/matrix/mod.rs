@@ -3,10 +3,10 @@
 mod csr;
 mod dense;
 mod gather;
-mod orthonormal;
+mod leading;
 mod pages;
 
-pub(crate) use orthonormal::{centre, orthonormal};
+pub(crate) use leading::{centre, leading, orthonormal};
 pub(crate) use pages::prefer_large;
 
 pub use csr::Csr;

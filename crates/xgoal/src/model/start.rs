@@ -17,7 +17,7 @@
 
 use super::LayerWeights;
 use crate::graph::preprocess::Preprocessed;
-use crate::matrix::{Csr, Dense, Matrix, centre, orthonormal};
+use crate::matrix::{Csr, Dense, Matrix, centre, leading, orthonormal};
 use crate::random::{Purpose, Stream};
 use crate::real::{Real, View, ViewMut};
 use crate::settings::{Config, Encoder, Start};
@@ -108,16 +108,14 @@ impl<'a> Seen<'a> {
     fn leading(&self, kept: usize, stream: Stream) -> Vec<f64> {
         let features = self.attributes.cols();
         let width = (kept + SPARE).min(features);
-        let mut basis: Vec<f64> = (0..features * width).map(|i| stream.normal(i as u64)).collect();
-        orthonormal(&mut basis, width);
-        for _ in 0..ITERATIONS {
+        let product = |basis: &[f64]| {
             let layers = self.layers.iter().map(|(layer, _)| layer);
-            let mut seen = self.through(layers, &self.project(&basis, width), width);
+            let mut seen = self.through(layers, &self.project(basis, width), width);
             centre(&mut seen, width);
             let transposed = self.layers.iter().map(|(_, transposed)| transposed);
-            basis = self.pull(&self.through(transposed, &seen, width), width);
-            orthonormal(&mut basis, width);
-        }
+            self.pull(&self.through(transposed, &seen, width), width)
+        };
+        let basis = leading(features, width, ITERATIONS, stream, product).basis;
         basis.chunks_exact(width).flat_map(|row| &row[..kept]).copied().collect()
     }
 

@@ -1,4 +1,37 @@
-//! Orthonormal columns, for iterations that look for leading directions.
+//! The directions in which a matrix is largest, by orthogonal iteration. Tables are row-major.
+
+use crate::random::Stream;
+
+/// Leading directions.
+pub(crate) struct Leading {
+    /// Orthonormal columns, of about the space of the leading eigenvectors.
+    pub basis: Vec<f64>,
+    /// What the matrix makes of each, about the largest eigenvalues.
+    pub values: Vec<f64>,
+}
+
+/// The `width` leading directions of a symmetric matrix that is known by its product with a table of so many columns.
+pub(crate) fn leading(
+    rows: usize,
+    width: usize,
+    iterations: usize,
+    start: Stream,
+    product: impl Fn(&[f64]) -> Vec<f64>,
+) -> Leading {
+    let mut basis: Vec<f64> = (0..rows * width).map(|i| start.normal(i as u64)).collect();
+    orthonormal(&mut basis, width);
+    let mut values = vec![0.0; width];
+    for _ in 0..iterations {
+        let next = product(&basis);
+        values.fill(0.0);
+        for (row, made) in basis.chunks_exact(width).zip(next.chunks_exact(width)) {
+            values.iter_mut().zip(row.iter().zip(made)).for_each(|(sum, (a, b))| *sum += a * b);
+        }
+        basis = next;
+        orthonormal(&mut basis, width);
+    }
+    Leading { basis, values }
+}
 
 /// Gram-Schmidt on the columns of a row-major matrix, the first one first; one of which nothing is left becomes zero.
 pub(crate) fn orthonormal(matrix: &mut [f64], width: usize) {
