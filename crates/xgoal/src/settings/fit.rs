@@ -138,7 +138,7 @@ fn is_dense(graph: &MultiplexGraph) -> bool {
     attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
 }
 
-/// Why layers should be added up, in words, if they should. Whether dense ones that rise by themselves should is not known.
+/// Why layers should be added up, in words, if they should. Dense ones that rise by themselves are better apart.
 fn shows_more_added_up(
     graph: &MultiplexGraph,
     names: &[String],
