@@ -20,6 +20,23 @@ fn with_noise() -> Sandbox {
     sandbox
 }
 
+/// 400 nodes with 16 attributes each, and layers of edges between any two of them.
+fn unrelated(values: &[f32], stream: Stream, layers: &[&str]) -> Sandbox {
+    let mut npz = Npz::of(&planted(&Planted { nodes: 400, ..Planted::default() }));
+    for name in ["feature", "layer0", "layer1"] {
+        npz.remove(name);
+    }
+    npz.floats("feature", &[400, 16], values);
+    for (name, of) in layers.iter().zip(1..) {
+        let node = |i: u64| stream.substream(of).below(i, 400) as u32;
+        let edges = (0..2000).map(|i| (node(2 * i), node(2 * i + 1), 1.0)).collect();
+        npz.sparse(name, &Csr::from_triplets(400, 400, edges).unwrap());
+    }
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", npz.bytes());
+    sandbox
+}
+
 #[test]
 fn a_layer_that_carries_nothing_is_left_out_unless_it_is_named() {
     let sandbox = with_noise();
@@ -75,21 +92,7 @@ fn dense_noisy_attributes_have_the_plain_encoder_with_loops() {
 fn layers_that_show_nothing_by_themselves_are_added_up_unless_they_are_named() {
     let stream = Stream::new(3, Purpose::Planted);
     let values: Vec<f32> = (0..400 * 16).map(|i| stream.normal(i) as f32).collect();
-    let random = |of: u64| {
-        let node = |i: u64| stream.substream(of).below(i, 400) as u32;
-        let edges = (0..2000).map(|i| (node(2 * i), node(2 * i + 1), 1.0)).collect();
-        Csr::from_triplets(400, 400, edges).unwrap()
-    };
-    let mut npz = Npz::of(&planted(&Planted { nodes: 400, ..Planted::default() }));
-    npz.remove("feature");
-    npz.floats("feature", &[400, 16], &values);
-    for (name, of) in ["a", "b", "c"].into_iter().zip(1..) {
-        npz.sparse(name, &random(of));
-    }
-    npz.remove("layer0");
-    npz.remove("layer1");
-    let sandbox = Sandbox::empty();
-    sandbox.write("graph.npz", npz.bytes());
+    let sandbox = unrelated(&values, stream, &["a", "b", "c"]);
 
     let info = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
     assert_says(&info, &["auto      layers: added up to one, because none by itself"]);
@@ -115,16 +118,7 @@ fn attributes_that_tell_more_than_layers_are_started_along() {
     };
     let values: Vec<f32> =
         (0..400).flat_map(|n| (0..16).map(move |c| value(n, c) as f32)).collect();
-    let node = |i: u64| stream.substream(1).below(i, 400) as u32;
-    let edges = (0..2000).map(|i| (node(2 * i), node(2 * i + 1), 1.0)).collect();
-    let mut npz = Npz::of(&planted(&Planted { nodes: 400, ..Planted::default() }));
-    npz.remove("feature");
-    npz.floats("feature", &[400, 16], &values);
-    npz.remove("layer0");
-    npz.remove("layer1");
-    npz.sparse("a", &Csr::from_triplets(400, 400, edges).unwrap());
-    let sandbox = Sandbox::empty();
-    sandbox.write("graph.npz", npz.bytes());
+    let sandbox = unrelated(&values, stream, &["a"]);
 
     let info = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
     assert_says(&info, &["auto      start: principal, because attributes show more"]);
