@@ -91,7 +91,8 @@ fn epoch(bencher: Bencher<'_, '_>, form: &str) {
     let rates = vec![1e-3; config.layers().len()];
     let mut epoch = 0;
     bencher.bench_local(|| {
-        let terms = engine.evaluate(&Step { stage: Stage::Warmup, epoch, recluster: None });
+        let terms =
+            engine.evaluate(&Step { stage: Stage::Warmup, epoch, recluster: None, lambda_c: 0.0 });
         engine.update(&rates);
         epoch += 1;
         terms

@@ -42,6 +42,8 @@ pub enum Purpose {
     Judge = 28,
     /// What attributes are held against where it is asked whether they show more than chance.
     Rise = 29,
+    /// The cloud that clusters are held against.
+    Cloud = 30,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -46,7 +46,9 @@ fn an_epoch_allocates_nothing_of_the_size_of_the_graph() {
     let rates = vec![1e-3; graph.layers.len()];
     for stage in [Stage::Warmup, Stage::Joint] {
         let mut epoch = |epoch| {
-            engine.evaluate(&Step { stage, epoch, recluster: None }).unwrap();
+            engine
+                .evaluate(&Step { stage, epoch, recluster: None, lambda_c: config.lambda_c() })
+                .unwrap();
             engine.update(&rates);
         };
         // Every thread has had a block of everything.

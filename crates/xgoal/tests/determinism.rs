@@ -31,7 +31,7 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
         engine.set_prototypes(given.collect());
         let terms = (0..6).map(|epoch| {
             let recluster = (epoch == 1 || epoch == 4).then_some(&[5; 8][..graph.layers.len()]);
-            let step = Step { stage: Stage::Joint, epoch, recluster };
+            let step = Step { stage: Stage::Joint, epoch, recluster, lambda_c: config.lambda_c() };
             let terms = engine.evaluate(&step).unwrap();
             engine.update(&[5e-3; 8][..graph.layers.len()]);
             terms

@@ -58,7 +58,8 @@ impl Check<'_> {
         if let Some(prototypes) = self.prototypes {
             engine.set_prototypes(prototypes);
         }
-        let step = Step { stage: self.stage, epoch: 2, recluster: None };
+        let step =
+            Step { stage: self.stage, epoch: 2, recluster: None, lambda_c: self.config.lambda_c() };
         engine.evaluate(&step).unwrap();
         let gradients = engine.gradients().to_vec();
         // Tanh allows a longer step, and so less rounding; relu has kinks to stay clear of.

@@ -139,9 +139,10 @@ impl Golden {
     }
 }
 
-fn step(case: &Case, epoch: u32) -> Step<'static> {
+fn step(golden: &Golden, case: &Case, epoch: u32) -> Step<'static> {
     let stage = if case.stage == "joint" { Stage::Joint } else { Stage::Warmup };
-    Step { stage, epoch, recluster: None }
+    let lambda_c = golden.prepare(case).0.lambda_c();
+    Step { stage, epoch, recluster: None, lambda_c }
 }
 
 /// The largest difference of two tensors, relative to the largest entry of the second.
@@ -189,7 +190,7 @@ fn terms_and_gradients_are_those_of_autograd() {
     let mut worst = (0f64, 0f64);
     for case in &golden.cases {
         let mut engine = golden.engine::<f64>(case);
-        let terms = engine.evaluate(&step(case, case.epoch)).unwrap();
+        let terms = engine.evaluate(&step(&golden, case, case.epoch)).unwrap();
         let terms = relative_terms(&terms, &case.terms);
         let gradients = relative_weights(engine.gradients(), &case.gradients);
         assert!(terms < 1e-11, "{}: terms differ by {terms}", case.name);
@@ -205,7 +206,7 @@ fn adam_steps_are_those_of_the_framework() {
     for case in &golden.adam {
         let mut engine = golden.engine::<f64>(case);
         for epoch in 0..case.steps {
-            engine.evaluate(&step(case, epoch)).unwrap();
+            engine.evaluate(&step(&golden, case, epoch)).unwrap();
             engine.update(&vec![case.lr; case.weights.len()]);
         }
         let error = relative_weights(engine.weights_mut(), &case.weights);
@@ -220,7 +221,7 @@ fn single_precision_agrees_with_autograd() {
     let mut worst = 0f64;
     for case in &golden.cases {
         let mut engine = golden.engine::<f32>(case);
-        let terms = engine.evaluate(&step(case, case.epoch)).unwrap();
+        let terms = engine.evaluate(&step(&golden, case, case.epoch)).unwrap();
         let error = relative_terms(&terms, &case.terms)
             .max(relative_weights(engine.gradients(), &case.gradients));
         assert!(error < 1e-4, "{}: f32 differs by {error}", case.name);
@@ -239,7 +240,8 @@ fn single_precision_agrees_with_double_on_a_wider_model() {
         let graph = config.preprocessing().apply(&graph).unwrap();
         let mut single = wide::<f32>(&config, &graph);
         let mut double = wide::<f64>(&config, &graph);
-        let step = Step { stage: Stage::Joint, epoch: 1, recluster: None };
+        let step =
+            Step { stage: Stage::Joint, epoch: 1, recluster: None, lambda_c: config.lambda_c() };
         let (a, b) = (single.evaluate(&step).unwrap(), double.evaluate(&step).unwrap());
         assert!((a.loss - b.loss).abs() < 1e-6 * b.loss, "{a:?} and {b:?}");
         let mut worst = 0f64;

@@ -9,7 +9,7 @@ use xgoal::engine::cpu::{Clock, CpuEngine, Phase};
 use xgoal::engine::{Engine, Stage, Step};
 use xgoal::io::source::read_source;
 use xgoal::machine;
-use xgoal::settings::Settings;
+use xgoal::settings::Config;
 use xgoal::train::{Choice, MemoryEstimate};
 
 /// Epochs run before the timed ones: caches fill and scratch memory grows.
@@ -54,9 +54,9 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let mut stage = |stage: Stage, period: u32| -> xgoal::Result<Seconds> {
         let clusters = match stage {
             Stage::Warmup => Vec::new(),
-            Stage::Joint => Choice::new(&config, &mut engine).clusters,
+            Stage::Joint => Choice::new(&config, &mut engine)?.clusters,
         };
-        let timed = time_epochs(&mut engine, settings, &clusters, stage, period, args.epochs)?;
+        let timed = time_epochs(&mut engine, &config, &clusters, stage, period, args.epochs)?;
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };
@@ -83,20 +83,22 @@ struct Timed {
 /// Times at least `epochs` epochs in whole periods; a period's epochs count as equally long.
 fn time_epochs(
     engine: &mut CpuEngine,
-    settings: &Settings,
+    config: &Config,
     clusters: &[usize],
     stage: Stage,
     period: u32,
     epochs: u32,
 ) -> xgoal::Result<Timed> {
     let rate = match stage {
-        Stage::Warmup => settings.warmup_lr,
-        Stage::Joint => settings.lr,
+        Stage::Warmup => config.settings().warmup_lr,
+        Stage::Joint => config.settings().lr,
     };
-    let rates = vec![rate; clusters.len()];
+    let lambda_c = config.lambda_c();
+    let rates = vec![rate; config.layers().len()];
     let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
         let due = stage == Stage::Joint && epoch.is_multiple_of(period);
-        engine.evaluate(&Step { stage, epoch, recluster: due.then_some(clusters) })?;
+        let recluster = due.then_some(clusters);
+        engine.evaluate(&Step { stage, epoch, recluster, lambda_c })?;
         engine.update(&rates);
         Ok(())
     };

@@ -146,12 +146,11 @@ pub fn learn(
         }
         if let Some(choice) = trainer.progress().choice.as_ref().filter(|_| !chosen) {
             chosen = true;
-            if let Some(reason) = choice.reason() {
-                progress.say(output, reason);
-                if let Some(run) = &run {
-                    run.keep_choice(&trainer)?;
-                }
+            let reasons = choice.reasons();
+            if let Some(run) = run.as_ref().filter(|_| !reasons.is_empty()) {
+                run.keep_choice(&trainer)?;
             }
+            reasons.into_iter().for_each(|reason| progress.say(output, reason));
         }
         if let Some(run) = &mut run {
             run.epoch(&record, &trainer)?;

@@ -135,3 +135,43 @@ fn attributes_that_tell_more_than_layers_are_started_along() {
     let refused = sandbox.xgoal(&unknown).refused(2);
     assert_says(&refused, &["start", "pca", "\"random\" or \"principal\""]);
 }
+
+#[test]
+fn clusters_count_as_far_as_they_stand_out_unless_their_weight_is_given() {
+    let weight = |sandbox: &Sandbox, run: &str| -> f64 {
+        let config = sandbox.text(&format!("{run}/config.toml"));
+        let line = config.lines().find_map(|line| line.strip_prefix("lambda_c = "));
+        line.unwrap_or_else(|| panic!("{config}")).parse().unwrap()
+    };
+    let clear = Sandbox::empty();
+    let like = Planted { noise: 0.1, words: 30, nodes: 400, ..Planted::default() };
+    clear.write("graph.npz", Npz::of(&planted(&like)).bytes());
+    let said = clear.train("graph.npz", "run", &[]).stderr;
+    assert_says(&said, &["lambda_c: 0.1, because clusters stand out"]);
+    assert_eq!(weight(&clear, "run"), 0.1);
+
+    let stream = Stream::new(5, Purpose::Planted);
+    let values: Vec<f32> = (0..400 * 16).map(|i| stream.normal(i) as f32).collect();
+    let noise = unrelated(&values, stream, &["a", "b"]);
+    noise.train("graph.npz", "run", &[]);
+    assert_says(&noise.text("run/config.toml"), &["lambda_c", "hardly stand out"]);
+    assert!(weight(&noise, "run") < 0.02, "{}", weight(&noise, "run"));
+    noise.train("graph.npz", "given", &["--set", "lambda_c=0.03"]);
+    assert_eq!(weight(&noise, "given"), 0.03);
+    assert!(!noise.text("given/config.toml").contains("# lambda_c"));
+}
+
+#[test]
+fn a_layer_that_is_a_copy_is_left_out_unless_it_is_named() {
+    let graph = small_graph();
+    let mut npz = Npz::of(&graph);
+    npz.sparse("again", &graph.layers()[0].adjacency);
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", npz.bytes());
+    let original = &graph.layers()[0].name;
+    let info = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
+    // Whichever comes first is kept.
+    assert_says(&info, &["left out: nearly a copy of", "again", original]);
+    sandbox.train("graph.npz", "all", &["--layers", &format!("{original},again")]);
+    assert!(sandbox.text("all/config.toml").contains("\"again\"]"));
+}

@@ -35,7 +35,7 @@ pub(super) fn unseen_loss(model: &Model, graph: &MultiplexGraph, like: &Settings
     let mut engine = CpuEngine::new(&config, &graph, model.weights().to_vec())?;
     let mut losses = Vec::new();
     for epoch in EPOCHS {
-        let step = Step { stage: Stage::Warmup, epoch, recluster: None };
+        let step = Step { stage: Stage::Warmup, epoch, recluster: None, lambda_c: 0.0 };
         losses.push(engine.evaluate(&step)?.l_n);
     }
     Ok(losses.iter().sum::<f64>() / losses.len() as f64)

@@ -38,6 +38,8 @@ pub struct Step<'a> {
     pub epoch: u32,
     /// How many prototypes each layer has, where they are found again from this epoch's embeddings first.
     pub recluster: Option<&'a [usize]>,
+    /// The weight of L_C, which only the joint stage has.
+    pub lambda_c: f64,
 }
 
 /// The objective's value and its parts at one epoch.

@@ -1,6 +1,7 @@
 //! The attributed multiplex graph: named layers over the same nodes, attributes, and what is known
 //! about the nodes.
 
+mod copies;
 pub mod features;
 mod fingerprint;
 pub mod metapath;

@@ -126,7 +126,7 @@ fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
 /// Writes the settings, with what was chosen in the place of `auto` once it is, and why.
 fn write_config(folder: &Path, config: &Config, progress: &Progress) -> Result<()> {
     let choice = progress.choice.as_ref();
-    let reasons = progress.reasons.iter().cloned().chain(choice.and_then(Choice::reason));
+    let reasons = progress.reasons.iter().cloned().chain(choice.iter().flat_map(|c| c.reasons()));
     // A layer's name may hold anything.
     let reasons: String =
         reasons.map(|r| format!("# {}\n", r.replace(char::is_control, " "))).collect();

@@ -3,6 +3,9 @@ use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
 
+/// The weight of L_C for clusters that stand out; the authors' value where they found many.
+pub(crate) const LAMBDA_C: f64 = 0.1;
+
 /// Validated settings for a known list of layers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
@@ -26,7 +29,7 @@ pub struct LayerConfig {
 
 impl Settings {
     /// Checks every range, and that per-layer values fit the layers of the graph. Of what is `auto`, only the number of
-    /// clusters stays so; [`Settings::fit`] looks at the graph.
+    /// clusters and the weight of L_C stay so; [`Settings::fit`] looks at the graph.
     pub fn validate(mut self, layer_names: &[String]) -> Result<Config> {
         range(
             "dim",
@@ -52,7 +55,7 @@ impl Settings {
         }
         for (key, value) in [
             ("lambda_n", self.lambda_n),
-            ("lambda_c", self.lambda_c),
+            ("lambda_c", self.lambda_c.unwrap_or(LAMBDA_C)),
             ("mu_n", self.mu_n),
             ("mu_c", self.mu_c),
             ("warmup_mu_n", self.warmup_mu_n),
@@ -134,6 +137,11 @@ impl Config {
         self
     }
 
+    /// The weight of L_C; where it is `auto`, that of clusters nobody has looked at yet.
+    pub fn lambda_c(&self) -> f64 {
+        self.settings.lambda_c.unwrap_or(LAMBDA_C)
+    }
+
     /// Whether layers are aligned: X-GOAL, and several of them.
     pub fn aligned(&self) -> bool {
         self.settings.method == Method::Xgoal && self.layers.len() > 1
@@ -152,6 +160,8 @@ impl Config {
     /// The same with what was found in the place of `auto`.
     pub(crate) fn with_choice(&self, choice: Option<&Choice>) -> Self {
         let mut config = self.clone();
+        config.settings.lambda_c =
+            config.settings.lambda_c.or(choice.and_then(|choice| choice.lambda_c));
         let Some(clusters) = choice.and_then(Choice::found) else { return config };
         let layers = config.layers.iter_mut().zip(clusters);
         layers.for_each(|(layer, k)| layer.clusters = Count::Fixed(*k));

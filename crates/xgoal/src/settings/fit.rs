@@ -1,7 +1,7 @@
 //! What `auto` makes of a graph before training begins.
 //!
 //! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
-//!   final mean would hold them.
+//!   final mean would hold them. So is one that is nearly a copy of another: the mean would count it twice.
 //! - `layers`, too: three or more of which none shows by itself more than chance would, or much less than their sum, are added
 //!   up. Each encoder sees one layer, and where the signal is in all of them together each would learn noise. Where nodes'
 //!   own attributes show nothing either, the encoder is the plain GCN with a self-loop at every node.
@@ -59,6 +59,19 @@ impl Settings {
                  neighbours are not joined; to keep it, name the layers"
             ));
             names = kept;
+        }
+        if open {
+            for (name, original, shared) in copied(graph) {
+                // A copy of a layer that carries nothing is left out already.
+                if names.contains(&name) && names.contains(&original) {
+                    names.retain(|kept| *kept != name);
+                    reasons.push(format!(
+                        "layers: {name} left out: nearly a copy of {original} (they share {:.1} % of their edges); \
+                         to keep it, name the layers",
+                        100.0 * shared
+                    ));
+                }
+            }
         }
         let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
         let unclear = likeness < CLEAR && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
@@ -152,6 +165,15 @@ fn shows_more_added_up(
     (together >= TOGETHER * rise).then(|| {
         format!("together they show more (rise {together:.2}) than the best one ({rise:.2})")
     })
+}
+
+/// The layers that are nearly copies, with their originals and how much they share.
+fn copied(graph: &MultiplexGraph) -> Vec<(String, String, f64)> {
+    let names = graph.layer_names();
+    let copies = names.iter().zip(graph.copies());
+    copies
+        .filter_map(|(name, copy)| copy.map(|(u, shared)| (name.clone(), names[u].clone(), shared)))
+        .collect()
 }
 
 /// The layers that carry something, and the names of the others, unless all are of one kind.
@@ -312,6 +334,22 @@ mod tests {
         // What is given stays.
         assert_eq!(fitted(false, "random"), (Start::Random, 0.02, false));
         assert_eq!(fitted(true, "principal"), (Start::Principal, 0.1, false));
+    }
+
+    #[test]
+    fn a_copy_is_left_out_unless_it_is_named() {
+        let once = graph(true);
+        let copy = Layer { name: "again".into(), ..once.layers()[0].clone() };
+        let layers = once.layers().iter().cloned().chain([copy]).collect();
+        let twice = MultiplexGraph::new(layers, once.attributes().clone()).unwrap();
+        let fitted = Settings::default().fit(&twice).unwrap();
+        assert_eq!(fitted.layer_names(), ["pairs"]);
+        let said =
+            "layers: again left out: nearly a copy of pairs (they share 100.0 % of their edges)";
+        assert!(fitted.reasons()[0].starts_with(said), "{:?}", fitted.reasons());
+        let mut named = Settings::default();
+        named.set("layers", "pairs,again").unwrap();
+        assert_eq!(named.fit(&twice).unwrap().layer_names(), ["pairs", "again"]);
     }
 
     #[test]

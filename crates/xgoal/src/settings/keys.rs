@@ -238,7 +238,7 @@ keys! {
     cluster_every: Whole,
     kmeans_restarts: Whole,
     lambda_n: Number,
-    lambda_c: Number,
+    lambda_c: NumberOrAuto,
     mu_n: Number,
     mu_c: Number,
     align_tau: Number,

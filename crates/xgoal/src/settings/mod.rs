@@ -10,6 +10,7 @@ mod fit;
 mod keys;
 mod presets;
 
+pub(crate) use config::LAMBDA_C;
 pub use config::{Config, LayerConfig};
 pub use keys::KEYS;
 pub use presets::Preset;
@@ -151,8 +152,8 @@ pub struct Settings {
     pub kmeans_restarts: usize,
     /// `lambda_n`: weight of L_N.
     pub lambda_n: f64,
-    /// `lambda_c`: weight of L_C.
-    pub lambda_c: f64,
+    /// `lambda_c`: weight of L_C; `auto` where there is none, see [`crate::train::Choice`].
+    pub lambda_c: Option<f64>,
     /// `mu_n`: weight of R_N in the joint stage.
     pub mu_n: f64,
     /// `mu_c`: weight of R_C.
@@ -217,7 +218,8 @@ impl Settings {
 
     /// Every key that is another one in what a run with these settings has written, in words.
     ///
-    /// Where `clusters` is `auto` a run writes the number it found: the one in `choice` where that is known, else any.
+    /// Where `clusters` or `lambda_c` is `auto` a run writes the number it found: the one in `choice` where that is known,
+    /// else any.
     pub(crate) fn difference_to_written(
         &self,
         mut written: Settings,
@@ -229,6 +231,10 @@ impl Settings {
         };
         if same {
             written.clusters = self.clusters.clone();
+        }
+        let found = choice.map(|choice| choice.lambda_c);
+        if self.lambda_c.is_none() && found.is_none_or(|found| found == written.lambda_c) {
+            written.lambda_c = None;
         }
         self.difference(&written)
     }
@@ -296,7 +302,27 @@ mod tests {
         for (asked, written) in [("6", "7"), ("7", "auto"), ("auto,5", "7,6")] {
             assert!(differs(asked, written, None), "{asked} {written}");
         }
-        let found = Choice { clusters: vec![7, 7], dimensions: Some(3.5) };
+        let found = Choice {
+            clusters: vec![7, 7],
+            dimensions: Some(3.5),
+            lambda_c: Some(0.02),
+            gap: Some(0.04),
+        };
+        let weighed = |weight: &str| {
+            let mut written = settings("7");
+            written.set("lambda_c", weight).unwrap();
+            settings("auto").difference_to_written(written, Some(&found))
+        };
+        assert_eq!(weighed("0.02"), None);
+        assert_eq!(weighed("0.03").unwrap(), "`lambda_c` was \"auto\", now 0.03");
+        let written = |clusters: &str| {
+            let mut written = settings(clusters);
+            written.lambda_c = Some(0.02);
+            written
+        };
+        let differs = |asked: &str, clusters: &str, choice: Option<&Choice>| {
+            settings(asked).difference_to_written(written(clusters), choice).is_some()
+        };
         assert!(!differs("auto", "7", Some(&found)) && differs("auto", "8", Some(&found)));
         let mut other = settings("7");
         other.set("dim", "3").unwrap();

@@ -1,6 +1,6 @@
-//! How many prototypes a layer gets where `clusters` is `auto`: two for each direction in which nodes differ.
+//! What is chosen when the warm-up is over.
 //!
-//! The directions are counted by the participation ratio of the embeddings that the warm-up leads to. With `c` the
+//! **`clusters`**, how many prototypes a layer gets: two for each direction in which nodes differ. The directions are counted by the participation ratio of the embeddings that the warm-up leads to. With `c` the
 //! covariance's eigenvalues and `z` the centred rows,
 //!
 //! ```text
@@ -8,11 +8,24 @@
 //! ```
 //!
 //! which is d where all directions vary alike, and 1 where all rows lie on a line. The right side needs no eigenvalues.
+//!
+//! **`lambda_c`**, how much nodes are pulled to their prototypes: as far as clusters stand out against a cloud that has
+//! none ([`super::gap`]), in the mean over layers,
+//!
+//! ```text
+//!     lambda_c = 0.1 min(1, gap / 0.08)^2
+//! ```
+//!
+//! Pulled to prototypes that chance has put somewhere, nodes are torn from others of their kind, the further the longer
+//! it lasts.
 
+use super::gap::gap;
 use crate::engine::Engine;
+use crate::error::Result;
 use crate::matrix::Dense;
 use crate::model::mean_of_layers;
-use crate::settings::{Config, Count};
+use crate::random::{Purpose, Stream};
+use crate::settings::{Config, Count, LAMBDA_C};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +33,9 @@ use serde::{Deserialize, Serialize};
 const SAMPLE: usize = 4096;
 /// Prototypes for each direction.
 const PER_DIMENSION: f64 = 2.0;
+/// The gap from which on clusters have their whole weight, and the share of it that counts at least.
+const CLEAR: f64 = 0.08;
+const LEAST: f64 = 0.1;
 
 /// What was chosen when the joint stage began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,23 +44,44 @@ pub struct Choice {
     pub clusters: Vec<usize>,
     /// D, where any of them follows from it.
     pub dimensions: Option<f64>,
+    /// The weight of L_C, where it was not given.
+    #[serde(default)]
+    pub lambda_c: Option<f64>,
+    /// The gap it follows from.
+    #[serde(default)]
+    pub gap: Option<f64>,
 }
 
 impl Choice {
     /// For embeddings as the engine has them now.
-    pub fn new(config: &Config, engine: &mut impl Engine) -> Self {
+    pub fn new(config: &Config, engine: &mut impl Engine) -> Result<Self> {
+        let settings = config.settings();
         let counts = config.layers().iter().map(|layer| layer.clusters);
-        let dimensions = counts
-            .clone()
-            .any(|count| count == Count::Auto)
-            .then(|| dimensions(&mean_of_layers(&engine.embed())));
+        let counted = counts.clone().any(|count| count == Count::Auto);
+        let weighed = settings.lambda_c.is_none();
+        let layers = if counted || weighed { engine.embed() } else { Vec::new() };
+        let dimensions = counted.then(|| dimensions(&mean_of_layers(&layers)));
         let found = (PER_DIMENSION * dimensions.unwrap_or_default()).round() as usize;
-        let found = found.clamp(2, config.settings().dim.max(2));
+        let found = found.clamp(2, settings.dim.max(2));
         let clusters = counts.map(|count| match count {
             Count::Auto => found,
             Count::Fixed(count) => count,
         });
-        Self { clusters: clusters.collect(), dimensions }
+        let clusters: Vec<usize> = clusters.collect();
+        let gap = if weighed {
+            let stream = Stream::new(settings.seed, Purpose::Cloud);
+            let mut sum = 0.0;
+            for (v, (layer, k)) in layers.iter().zip(&clusters).enumerate() {
+                sum += gap(&spread(layer), *k, stream.substream(v as u64))?;
+            }
+            Some(sum / layers.len() as f64)
+        } else {
+            None
+        };
+        // To a thousandth, as it is written.
+        let weight = |gap: f64| LAMBDA_C * (gap / CLEAR).clamp(LEAST, 1.0).powi(2);
+        let lambda_c = gap.map(|gap| (1e3 * weight(gap)).round() / 1e3);
+        Ok(Self { clusters, dimensions, lambda_c, gap })
     }
 
     /// The prototypes of each layer, unless all were given.
@@ -53,26 +90,40 @@ impl Choice {
     }
 
     /// What was chosen and why, in words; nothing where all was given.
-    pub fn reason(&self) -> Option<String> {
-        let dimensions = self.dimensions?;
-        let mut counts = self.clusters.clone();
-        counts.dedup();
-        let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-        Some(format!(
-            "clusters: {}, two for each of the {dimensions:.1} directions in which nodes differ",
-            counts.join(", ")
-        ))
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        if let Some(dimensions) = self.dimensions {
+            let mut counts = self.clusters.clone();
+            counts.dedup();
+            let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+            reasons.push(format!(
+                "clusters: {}, two for each of the {dimensions:.1} directions in which nodes differ",
+                counts.join(", ")
+            ));
+        }
+        if let (Some(lambda_c), Some(gap)) = (self.lambda_c, self.gap) {
+            let hardly = if gap < CLEAR { "hardly " } else { "" };
+            reasons.push(format!(
+                "lambda_c: {lambda_c}, because clusters {hardly}stand out ({:.1} % more compact than \
+                 those of a cloud that has none)",
+                100.0 * gap
+            ));
+        }
+        reasons
     }
 
     /// Whether these settings can have led to it; a file may say anything.
     pub(crate) fn is_possible(&self, layers: usize) -> bool {
         let count = 1..=1 << 31;
-        self.clusters.len() == layers && self.clusters.iter().all(|k| count.contains(k))
+        let weight = 0.0..=LAMBDA_C;
+        self.clusters.len() == layers
+            && self.clusters.iter().all(|k| count.contains(k))
+            && self.lambda_c.is_none_or(|lambda_c| weight.contains(&lambda_c))
     }
 }
 
-/// The participation ratio of the rows; 1 where all are the same.
-fn dimensions(rows: &Dense) -> f64 {
+/// At most so many rows, evenly spread, their mean taken out.
+fn spread(rows: &Dense) -> Dense {
     let step = rows.rows().div_ceil(SAMPLE).max(1);
     let sampled: Vec<&[f32]> = (0..rows.rows()).step_by(step).map(|i| rows.row(i)).collect();
     let mut mean = vec![0.0; rows.cols()];
@@ -80,16 +131,22 @@ fn dimensions(rows: &Dense) -> f64 {
         mean.iter_mut().zip(*row).for_each(|(m, v)| *m += f64::from(*v));
     }
     mean.iter_mut().for_each(|m| *m /= sampled.len() as f64);
-    let centred: Vec<Vec<f32>> = sampled
-        .par_iter()
-        .map(|row| row.iter().zip(&mean).map(|(v, m)| (f64::from(*v) - m) as f32).collect())
-        .collect();
+    let centred = |row: &&[f32]| -> Vec<f32> {
+        row.iter().zip(&mean).map(|(v, m)| (f64::from(*v) - m) as f32).collect()
+    };
+    let values = sampled.iter().flat_map(centred).collect();
+    Dense::from_vec(sampled.len(), rows.cols(), values).expect("rows of one length")
+}
+
+/// The participation ratio of the rows; 1 where all are the same.
+fn dimensions(rows: &Dense) -> f64 {
+    let centred = spread(rows);
+    let centred: Vec<&[f32]> = (0..centred.rows()).map(|i| centred.row(i)).collect();
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-    let square = |a: &Vec<f32>| f64::from(dot(a, a));
-    let of_row = |a: &Vec<f32>| centred.iter().map(|b| f64::from(dot(a, b)).powi(2)).sum::<f64>();
+    let of_row = |a: &&[f32]| centred.iter().map(|b| f64::from(dot(a, b)).powi(2)).sum::<f64>();
     // Sums in the order of the rows, whichever thread was first.
     let squares: Vec<f64> = centred.par_iter().map(of_row).collect();
-    let total: f64 = centred.iter().map(square).sum();
+    let total: f64 = centred.iter().map(|a| f64::from(dot(a, a))).sum();
     let ratio = total * total / squares.iter().sum::<f64>();
     if ratio.is_finite() { ratio.max(1.0) } else { 1.0 }
 }

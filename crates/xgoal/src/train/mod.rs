@@ -16,6 +16,7 @@
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
 
 mod choice;
+mod gap;
 mod memory;
 mod watch;
 
@@ -178,14 +179,18 @@ impl<E: Engine> Trainer<E> {
         let settings = self.config.settings();
         let stage = self.progress.stage();
         let epoch = self.progress.epoch;
-        let clustered = settings.lambda_c > 0.0 || (self.config.aligned() && settings.mu_c > 0.0);
+        let clustered =
+            self.config.lambda_c() > 0.0 || (self.config.aligned() && settings.mu_c > 0.0);
         let due = (epoch as usize).is_multiple_of(settings.cluster_every);
         let reclustered = stage == Stage::Joint && clustered && due;
-        let recluster = reclustered.then(|| {
-            let choose = || Choice::new(&self.config, &mut self.engine);
-            &self.progress.choice.get_or_insert_with(choose).clusters[..]
-        });
-        let terms = self.engine.evaluate(&Step { stage, epoch, recluster })?;
+        if reclustered && self.progress.choice.is_none() {
+            self.progress.choice = Some(Choice::new(&self.config, &mut self.engine)?);
+        }
+        let choice = self.progress.choice.as_ref();
+        let recluster = choice.filter(|_| reclustered).map(|choice| &choice.clusters[..]);
+        let lambda_c = choice.and_then(|choice| choice.lambda_c);
+        let lambda_c = lambda_c.unwrap_or_else(|| self.config.lambda_c());
+        let terms = self.engine.evaluate(&Step { stage, epoch, recluster, lambda_c })?;
         for (term, value) in [
             ("l_n", Some(terms.l_n)),
             ("l_c", terms.l_c),

@@ -4,7 +4,7 @@ use crate::commands::trials;
 use crate::output::Usage;
 use std::collections::BTreeSet;
 use xgoal::random::{Purpose, Stream};
-use xgoal::settings::{Config, Count};
+use xgoal::settings::{Config, Count, Settings};
 
 /// Longest part of a folder's name that says the settings.
 const NAMED: usize = 80;
@@ -117,17 +117,23 @@ impl Space {
 /// Steps around a base, in settings that have an effect there.
 fn around(base: &Config) -> Vec<(String, Vec<String>)> {
     let settings = base.settings();
-    let times = |value: f64, factors: [f64; 3]| factors.map(|f| rounded(value * f)).to_vec();
     let mut lists = vec![
         ("clusters", clusters(base)),
         ("lr", times(settings.lr, [0.5, 1.0, 2.5])),
-        ("lambda_c", times(settings.lambda_c, [0.1, 1.0, 10.0])),
+        ("lambda_c", lambda_c(settings)),
         ("p_drop", times(settings.p_drop.min(0.64), [0.6, 1.0, 1.4])),
     ];
     if base.aligned() {
         lists.push(("mu_n", times(settings.mu_n, [0.1, 1.0, 10.0])));
     }
     lists.into_iter().map(|(key, list)| (key.to_string(), list)).collect()
+}
+
+fn lambda_c(settings: &Settings) -> Vec<String> {
+    match settings.lambda_c {
+        Some(weight) => times(weight, [0.1, 1.0, 10.0]),
+        None => ["auto", "0.01", "0.1"].map(String::from).to_vec(),
+    }
 }
 
 fn clusters(base: &Config) -> Vec<String> {
@@ -149,6 +155,10 @@ fn clusters(base: &Config) -> Vec<String> {
     [0.5, 1.0, 2.0].map(scaled).to_vec()
 }
 
+fn times(value: f64, factors: [f64; 3]) -> Vec<String> {
+    factors.map(|f| rounded(value * f)).to_vec()
+}
+
 /// A number to three digits: products of short ones are to be short.
 fn rounded(value: f64) -> String {
     format!("{value:.2e}").parse::<f64>().map_or_else(|_| value.to_string(), |v| v.to_string())
@@ -157,7 +167,6 @@ fn rounded(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use xgoal::settings::Settings;
 
     fn config(set: &[String]) -> anyhow::Result<Config> {
         let mut settings = Settings::default();
@@ -194,7 +203,7 @@ mod tests {
         };
         let long = names(20);
         assert_eq!((long.len(), &long[..12]), (20, &names(12)[..]));
-        assert_eq!(long[0], "001-clusters=auto,lr=0.002,lambda_c=0.1,p_drop=0.5,mu_n=0.001");
+        assert_eq!(long[0], "001-clusters=auto,lr=0.002,lambda_c=auto,p_drop=0.5,mu_n=0.001");
     }
 
     #[test]

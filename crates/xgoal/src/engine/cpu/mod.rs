@@ -263,7 +263,7 @@ impl<T: Kernels> Engine for CpuEngine<T> {
             self.recluster(clusters, step)?;
         }
         self.clock.stop(Phase::Cluster);
-        let objective = Objective::new(&self.config, step.stage, self.prototypes.as_deref());
+        let objective = Objective::new(&self.config, step, self.prototypes.as_deref());
         let terms = objective.evaluate(&mut self.views, &self.losses);
         self.clock.stop(Phase::Losses);
         for v in 0..self.weights.len() {

@@ -17,7 +17,7 @@ use super::losses::{
     Assigned, Recovery, Rows, cluster_alignment, cluster_loss, node_alignment, node_loss,
 };
 use super::rows::PerThread;
-use crate::engine::{Prototypes, Stage, Terms};
+use crate::engine::{Prototypes, Stage, Step, Terms};
 use crate::matrix::Dense;
 use crate::settings::{Activation, Config};
 use rayon::prelude::*;
@@ -57,10 +57,14 @@ pub struct Scratch<T> {
 
 impl<'a, T: Kernels> Objective<'a, T> {
     /// The terms that belong to a stage.
-    pub fn new(config: &'a Config, stage: Stage, prototypes: Option<&'a [Prototypes<T>]>) -> Self {
+    pub fn new(
+        config: &'a Config,
+        step: &Step<'_>,
+        prototypes: Option<&'a [Prototypes<T>]>,
+    ) -> Self {
         let s = config.settings();
         let aligned = |weight: f64| if config.aligned() { weight } else { 0.0 };
-        match stage {
+        match step.stage {
             Stage::Warmup => Self {
                 config,
                 prototypes: None,
@@ -73,7 +77,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
                 config,
                 prototypes,
                 lambda_n: s.lambda_n,
-                lambda_c: s.lambda_c,
+                lambda_c: step.lambda_c,
                 mu_n: aligned(s.mu_n),
                 mu_c: aligned(s.mu_c),
             },
