@@ -1,7 +1,8 @@
 //! What is chosen when the warm-up is over.
 //!
-//! **`clusters`**, how many prototypes a layer gets: two for each direction in which nodes differ. The directions are counted by the participation ratio of the embeddings that the warm-up leads to. With `c` the
-//! covariance's eigenvalues and `z` the centred rows,
+//! **`clusters`**, how many prototypes a layer gets: two for each direction in which nodes differ. The directions are
+//! counted by the participation ratio of the embeddings that the warm-up leads to. With `c` the covariance's eigenvalues
+//! and `z` the centred rows,
 //!
 //! ```text
 //!     D = (sum_i c_i)^2 / sum_i c_i^2 = (sum_n |z_n|^2)^2 / sum_nm (z_n . z_m)^2
