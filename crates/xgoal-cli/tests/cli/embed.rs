@@ -76,7 +76,8 @@ fn no_layer_s_file_takes_another_s_place() {
     npz.sparse("layer 0", &small_graph().layers()[0].adjacency);
     npz.sparse("layer+0", &small_graph().layers()[1].adjacency);
     sandbox.write("graph.npz", npz.bytes());
-    sandbox.train("graph.npz", "run", &[]);
+    // Copies are kept where each has a value of its own.
+    sandbox.train("graph.npz", "run", &["--set", "tau=1,1,1,1"]);
     let embed = ["embed", "run", "graph.npz", "--out", "z.npy"];
     let message = sandbox.xgoal(&[&embed[..], &["--per-layer"]].concat()).refused(2);
     assert_says(&message, &["--per-layer", "two layers", "z.layer_0.npy"]);

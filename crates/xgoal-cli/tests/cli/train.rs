@@ -51,7 +51,8 @@ fn ids_come_back_as_they_went_in() {
 fn the_written_configuration_repeats_the_run() {
     let sandbox = Sandbox::with_graph();
     let changes = ["--seed", "7", "--set", "tau=0.5,1", "--method", "goal", "--layers"];
-    sandbox.train("graph.npz", "first", &[&changes[..], &["layer1,layer0"]].concat());
+    let changes = [&changes[..], &["layer1,layer0", "--set", "lambda_c=0.2"]].concat();
+    sandbox.train("graph.npz", "first", &changes);
     let again = ["train", "graph.npz", "--out", "again", "--config", "first/config.toml"];
     sandbox.xgoal(&again).done();
     for file in ["embeddings.npy", "config.toml", "model.safetensors"] {

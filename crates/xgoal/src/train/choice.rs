@@ -31,7 +31,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Rows that are looked at, of a larger graph's: evenly spread ones.
-const SAMPLE: usize = 4096;
+pub(crate) const SAMPLE: usize = 4096;
 /// Prototypes for each direction.
 const PER_DIMENSION: f64 = 2.0;
 /// The gap from which on clusters have their whole weight, and the share of it that counts at least.
@@ -72,10 +72,12 @@ impl Choice {
         let gap = if weighed {
             let stream = Stream::new(settings.seed, Purpose::Cloud);
             let mut sum = 0.0;
-            for (v, (layer, k)) in layers.iter().zip(&clusters).enumerate() {
-                sum += gap(&spread(layer), *k, stream.substream(v as u64))?;
+            for ((layer, k), v) in layers.into_iter().zip(&clusters).zip(0..) {
+                let points = spread(&layer);
+                drop(layer);
+                sum += gap(&points, *k, stream.substream(v))?;
             }
-            Some(sum / layers.len() as f64)
+            Some(sum / clusters.len() as f64)
         } else {
             None
         };

@@ -39,8 +39,10 @@ pub(super) fn gap(points: &Dense, clusters: usize, stream: Stream) -> Result<f64
 /// As many points without clusters, of the same covariance.
 fn cloud(points: &Dense, stream: Stream) -> Dense {
     let rows = points.rows() as u64;
-    let of_row = |i: u64| {
-        let mut sum = vec![0f32; points.cols()];
+    let mut cloud = Dense::zeros(points.rows(), points.cols());
+    let sums = cloud.values_mut().par_chunks_mut(points.cols().max(1));
+    sums.enumerate().for_each(|(i, sum)| {
+        let i = i as u64;
         for at in i * SUMMED..(i + 1) * SUMMED {
             let sign = if stream.substream(1).word(at) & 1 == 0 { 1.0 } else { -1.0 };
             let point = points.row(stream.below(at, rows) as usize);
@@ -48,10 +50,8 @@ fn cloud(points: &Dense, stream: Stream) -> Dense {
         }
         let scale = 1.0 / (SUMMED as f32).sqrt();
         sum.iter_mut().for_each(|s| *s *= scale);
-        sum
-    };
-    let values: Vec<Vec<f32>> = (0..rows).into_par_iter().map(of_row).collect();
-    Dense::from_vec(points.rows(), points.cols(), values.concat()).expect("rows of one length")
+    });
+    cloud
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ mod memory;
 mod watch;
 
 pub use choice::Choice;
+pub(crate) use choice::SAMPLE;
 pub use memory::MemoryEstimate;
 pub use watch::Watch;
 

@@ -15,7 +15,8 @@
 //!     partial sums          32 F d where X^T G reads the nodes in order
 //!     the largest of        8 N d + 6 N K for k-means, one layer at a time; 6 N K a thread for small graphs;
 //!                           16 V (2 F d + d) + 4 N V for a state on its way to disk or back;
-//!                           4 N d (V + 1) for the embeddings at the end
+//!                           4 N d (V + 1) for the embeddings at the end;
+//!                           with s = min(N, 4096), 4 N d V + 20 s d + 6 s K a thread where `lambda_c` is found
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
@@ -26,6 +27,7 @@ use crate::graph::MultiplexGraph;
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
 use crate::settings::{Count, PerLayer, SelfLoops, Settings};
+use crate::train::SAMPLE;
 
 /// What the executable itself takes.
 const PROCESS: u64 = 10_000_000;
@@ -95,13 +97,21 @@ impl Footprint {
         let clustering = 8 * n * d + 6 * n * clusters.min(n) * starts;
         let saving = 16 * weights + 4 * n * v;
         let embedding = 4 * n * d * (v + 1);
+        let weighing = match settings.lambda_c {
+            Some(_) => 0,
+            None => {
+                let s = n.min(SAMPLE as u64);
+                let starts = kmeans::starts_at_a_time(s as usize) as u64;
+                4 * n * d * v + 20 * s * d + 6 * s * clusters.min(s) * starts
+            }
+        };
         Self {
             graph: graph_bytes,
             layers,
             attributes,
             views: room + 4 * n * d * (3 * v + 2) + 8 * n * v,
             weights: 20 * weights + partial,
-            passing: clustering.max(saving).max(embedding),
+            passing: clustering.max(saving).max(embedding).max(weighing),
         }
     }
 
