@@ -15,7 +15,7 @@ def test_command_and_package_give_the_same_bits(graph, command, tmp_path):
         train=graph.train, val=graph.val, test=graph.test,
     )
     source = as_source(named, tmp_path / "g.npz")
-    settings = {"dim": 8, "clusters": [6, 4], "max_epochs": 30, "tau": 0.5, "p_drop": 0.3}
+    settings = {"dim": 8, "clusters": [6, 4], "lambda_c": 0.05, "max_epochs": 30, "tau": 0.5, "p_drop": 0.3}
     sets = [f"--set={key}={json.dumps(value)}" for key, value in settings.items()]
     command("train", source, "--out", tmp_path / "run", "--seed", 7, *sets, "-q")
     model = xgoal.XGOAL(**settings, random_state=7, verbose=0).fit(named)
