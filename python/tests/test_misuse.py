@@ -131,7 +131,7 @@ def test_what_only_a_fitted_one_can_do(tmp_path):
 
 
 def test_transform_of_another_graph():
-    model = small(max_epochs=1).fit({"a": LAYER, "b": LAYER}, X)
+    model = small(max_epochs=1, tau=[1.0, 1.0]).fit({"a": LAYER, "b": LAYER}, X)
     with pytest.raises(ValueError, match="X has 29 features, but XGOAL is expecting 30 features"):
         model.transform({"a": LAYER, "b": LAYER}, X[:, :-1])
     with pytest.raises(ValueError, match="no layer is called `b`; the model was fitted on a, b and the graph has a"):
