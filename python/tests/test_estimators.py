@@ -22,7 +22,7 @@ from xgoal._base import OWN
 def test_every_setting_of_the_library_is_a_parameter():
     settings = set(_xgoal.SETTINGS) - {"method", "seed"}
     assert set(xgoal.XGOAL._names()) == settings | OWN
-    aligning = {"mu_n", "mu_c", "align_tau", "warmup_mu_n"}
+    aligning = {"mu_n", "mu_c", "align_tau", "warmup_mu_n", "prototypes"}
     assert set(xgoal.GOAL._names()) == (settings | OWN) - aligning
 
 

@@ -26,9 +26,10 @@ class XGOAL(Estimator):
         ``tanh`` or ``relu``; ``first-order`` or ``gcn``.
     p_drop, augmentation, drop_attributes, drop_edges
         How the positive view is drawn.
-    clusters, tau, cluster_every, kmeans_restarts
+    clusters, tau, cluster_every, kmeans_restarts, prototypes
         Prototypes: their number, their temperature (each one value or a list with one per layer), the epochs
-        between two clusterings, the seedings of the first.
+        between two clusterings, the seedings of the first, and whether they are of each layer's ``own`` clusters
+        or ``shared``, of those of the mean over layers.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers.
     start, shared_start
@@ -94,6 +95,7 @@ class XGOAL(Estimator):
         tau: Any = None,
         cluster_every: int | None = None,
         kmeans_restarts: int | None = None,
+        prototypes: str | None = None,
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         mu_n: float | None = None,
@@ -122,8 +124,8 @@ class XGOAL(Estimator):
 class GOAL(Estimator):
     """GOAL: like :class:`XGOAL`, but every layer for itself; what is meant for a single layer.
 
-    The parameters are those of :class:`XGOAL` without the alignment's: ``mu_n``, ``mu_c``, ``align_tau`` and
-    ``warmup_mu_n``.
+    The parameters are those of :class:`XGOAL` without the alignment's: ``mu_n``, ``mu_c``, ``align_tau``,
+    ``warmup_mu_n`` and ``prototypes``.
 
     Examples
     --------

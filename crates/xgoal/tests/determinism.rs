@@ -4,7 +4,7 @@
 mod common;
 
 use xgoal::engine::cpu::CpuEngine;
-use xgoal::engine::{Engine, EngineState, Stage, Step, Terms};
+use xgoal::engine::{Engine, EngineState, Recluster, Stage, Step, Terms};
 use xgoal::graph::MultiplexGraph;
 use xgoal::model::initial_weights;
 use xgoal::settings::Config;
@@ -30,7 +30,9 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
         let given = (0..graph.layers.len()).map(|v| common::prototypes(v, shape, NODES));
         engine.set_prototypes(given.collect());
         let terms = (0..6).map(|epoch| {
-            let recluster = (epoch == 1 || epoch == 4).then_some(&[5; 8][..graph.layers.len()]);
+            let counts = &[5; 8][..graph.layers.len()];
+            let recluster = Recluster { counts, source: config.prototypes() };
+            let recluster = (epoch == 1 || epoch == 4).then_some(recluster);
             let step = Step { stage: Stage::Joint, epoch, recluster, lambda_c: config.lambda_c() };
             let terms = engine.evaluate(&step).unwrap();
             engine.update(&[5e-3; 8][..graph.layers.len()]);
@@ -46,6 +48,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         (common::graph(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
         (common::graph(NODES, FEATURES, true), [("activation", "relu"), ("p_drop", "0.3")]),
         (common::unweighted(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
+        (common::graph(NODES, FEATURES, true), [("prototypes", "shared"), ("p_drop", "0.5")]),
     ] {
         let names = graph.layer_names();
         let base = [("dim", DIM), ("clusters", "5"), ("mu_n", "0.1"), ("kmeans_restarts", "3")];
@@ -61,7 +64,6 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// Losses and weights as bits, which tell apart what `==` on floats does not.
 #[test]
 fn principal_starts_are_the_same_for_any_number_of_threads() {
     for dense in [false, true] {
@@ -79,6 +81,7 @@ fn principal_starts_are_the_same_for_any_number_of_threads() {
     }
 }
 
+/// Losses and weights as bits, which tell apart what `==` on floats does not.
 fn bits(run: &Run) -> (Vec<u64>, Vec<u32>) {
     let weights = run.state.weights.iter().flat_map(|layer| layer.tensors().flatten());
     (run.terms.iter().map(|t| t.loss.to_bits()).collect(), weights.map(|w| w.to_bits()).collect())

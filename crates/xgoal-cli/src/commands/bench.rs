@@ -52,11 +52,11 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = config.settings();
     let mut phases = BTreeMap::new();
     let mut stage = |stage: Stage, period: u32| -> xgoal::Result<Seconds> {
-        let clusters = match stage {
-            Stage::Warmup => Vec::new(),
-            Stage::Joint => Choice::new(&config, &mut engine)?.clusters,
+        let choice = match stage {
+            Stage::Warmup => None,
+            Stage::Joint => Some(Choice::new(&config, &mut engine)?),
         };
-        let timed = time_epochs(&mut engine, &config, &clusters, stage, period, args.epochs)?;
+        let timed = time_epochs(&mut engine, &config, choice.as_ref(), stage, period, args.epochs)?;
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };
@@ -84,7 +84,7 @@ struct Timed {
 fn time_epochs(
     engine: &mut CpuEngine,
     config: &Config,
-    clusters: &[usize],
+    choice: Option<&Choice>,
     stage: Stage,
     period: u32,
     epochs: u32,
@@ -97,7 +97,7 @@ fn time_epochs(
     let rates = vec![rate; config.layers().len()];
     let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
         let due = stage == Stage::Joint && epoch.is_multiple_of(period);
-        let recluster = due.then_some(clusters);
+        let recluster = choice.filter(|_| due).map(|choice| choice.recluster(config));
         engine.evaluate(&Step { stage, epoch, recluster, lambda_c })?;
         engine.update(&rates);
         Ok(())

@@ -9,6 +9,7 @@ pub mod cpu;
 use crate::error::Result;
 use crate::matrix::Dense;
 use crate::model::LayerWeights;
+use crate::settings::PrototypeSource;
 
 /// A stage of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +37,19 @@ pub struct Step<'a> {
     pub stage: Stage,
     /// The epoch within the stage, from 0; with the seed it fixes every random draw.
     pub epoch: u32,
-    /// How many prototypes each layer has, where they are found again from this epoch's embeddings first.
-    pub recluster: Option<&'a [usize]>,
+    /// Which prototypes are found again from this epoch's embeddings first, if any.
+    pub recluster: Option<Recluster<'a>>,
     /// The weight of L_C, which only the joint stage has.
     pub lambda_c: f64,
+}
+
+/// Which prototypes to find.
+#[derive(Debug, Clone, Copy)]
+pub struct Recluster<'a> {
+    /// How many, for each layer.
+    pub counts: &'a [usize],
+    /// Whose clusters they are made of. Shared ones are as many in every layer.
+    pub source: PrototypeSource,
 }
 
 /// The objective's value and its parts at one epoch.

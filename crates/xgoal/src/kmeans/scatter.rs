@@ -1,5 +1,6 @@
 //! How compact a partition of points is.
 
+use crate::matrix::Dense;
 use crate::real::{Real, View};
 
 /// Points whose partitions are compared.
@@ -12,9 +13,7 @@ pub(super) struct Scatter<'a, T> {
 
 impl<'a, T: Real> Scatter<'a, T> {
     pub fn new(points: View<'a, T>) -> Self {
-        let mut mean = vec![0.0; points.cols];
-        add_rows(points, 0..points.rows, &mut mean);
-        mean.iter_mut().for_each(|m| *m /= points.rows.max(1) as f64);
+        let mean = mean(points);
         let distance = |r| -> f64 {
             mean.iter().enumerate().map(|(c, m)| (points.at(r, c).to_f64() - m).powi(2)).sum()
         };
@@ -27,15 +26,9 @@ impl<'a, T: Real> Scatter<'a, T> {
         if self.total <= 0.0 {
             return 0.0;
         }
-        let cols = self.points.cols;
-        let mut sums = vec![0.0; clusters * cols];
-        let mut counts = vec![0_usize; clusters];
-        for (r, &k) in assignments.iter().enumerate() {
-            counts[k as usize] += 1;
-            add_rows(self.points, r..r + 1, &mut sums[k as usize * cols..][..cols]);
-        }
+        let (sums, counts) = sums(self.points, assignments, clusters);
         let between: f64 = sums
-            .chunks_exact(cols.max(1))
+            .chunks_exact(self.points.cols.max(1))
             .zip(&counts)
             .filter(|(_, count)| **count > 0)
             .map(|(sum, &count)| {
@@ -46,6 +39,47 @@ impl<'a, T: Real> Scatter<'a, T> {
             .sum();
         1.0 - between / self.total
     }
+}
+
+/// The mean of each cluster's points, and of all points for a cluster that has none.
+pub(crate) fn means<T: Real>(
+    points: View<'_, T>,
+    assignments: &[u32],
+    clusters: usize,
+) -> Dense<T> {
+    let (mut sums, counts) = sums(points, assignments, clusters);
+    for (sum, &count) in sums.chunks_exact_mut(points.cols.max(1)).zip(&counts) {
+        match count {
+            0 => sum.copy_from_slice(&mean(points)),
+            _ => sum.iter_mut().for_each(|s| *s /= count as f64),
+        }
+    }
+    let means = sums.into_iter().map(T::from_f64).collect();
+    Dense::from_vec(clusters, points.cols, means).expect("a row per cluster")
+}
+
+/// The mean of all points.
+fn mean<T: Real>(points: View<'_, T>) -> Vec<f64> {
+    let mut mean = vec![0.0; points.cols];
+    add_rows(points, 0..points.rows, &mut mean);
+    mean.iter_mut().for_each(|m| *m /= points.rows.max(1) as f64);
+    mean
+}
+
+/// The sum of each cluster's points, and how many it has.
+fn sums<T: Real>(
+    points: View<'_, T>,
+    assignments: &[u32],
+    clusters: usize,
+) -> (Vec<f64>, Vec<usize>) {
+    let cols = points.cols;
+    let mut sums = vec![0.0; clusters * cols];
+    let mut counts = vec![0_usize; clusters];
+    for (r, &k) in assignments.iter().enumerate() {
+        counts[k as usize] += 1;
+        add_rows(points, r..r + 1, &mut sums[k as usize * cols..][..cols]);
+    }
+    (sums, counts)
 }
 
 fn add_rows<T: Real>(points: View<'_, T>, rows: std::ops::Range<usize>, sums: &mut [f64]) {

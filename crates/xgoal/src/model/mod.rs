@@ -181,12 +181,18 @@ impl Model {
 }
 
 /// The final embedding: the mean over the layers.
-pub fn mean_of_layers(layers: &[Dense]) -> Dense {
-    let mut mean = layers[0].clone();
-    for layer in &layers[1..] {
-        mean.values_mut().iter_mut().zip(layer.values()).for_each(|(m, v)| *m += v);
+///
+/// # Panics
+/// Where there is no layer.
+pub fn mean_of_layers<'a, T: Real>(layers: impl IntoIterator<Item = &'a Dense<T>>) -> Dense<T> {
+    let mut layers = layers.into_iter();
+    let mut mean = layers.next().expect("a layer").clone();
+    let mut count = 1.0;
+    for layer in layers {
+        mean.values_mut().iter_mut().zip(layer.values()).for_each(|(m, v)| *m += *v);
+        count += 1.0;
     }
-    let share = 1.0 / layers.len() as f32;
+    let share = T::from_f64(1.0) / T::from_f64(count);
     mean.values_mut().iter_mut().for_each(|m| *m *= share);
     mean
 }

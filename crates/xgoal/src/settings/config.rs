@@ -1,4 +1,4 @@
-use super::{Count, Encoder, Method, PerLayer, Settings};
+use super::{Count, Encoder, Method, PerLayer, PrototypeSource, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -29,7 +29,7 @@ pub struct LayerConfig {
 
 impl Settings {
     /// Checks every range, and that per-layer values fit the layers of the graph. Of what is `auto`, only the number of
-    /// clusters and the weight of L_C stay so; [`Settings::fit`] looks at the graph.
+    /// clusters, whose they are and the weight of L_C stay so; [`Settings::fit`] looks at the graph.
     pub fn validate(mut self, layer_names: &[String]) -> Result<Config> {
         range(
             "dim",
@@ -81,6 +81,15 @@ impl Settings {
             range("tau", t, "a finite number above 0", t.is_finite() && t > 0.0)?;
             range("layer_weights", w, "a finite number of at least 0", w.is_finite() && w >= 0.0)?;
             layers.push(LayerConfig { name: name.clone(), clusters: k, tau: t, weight: w });
+        }
+        if self.prototypes == Some(PrototypeSource::Shared)
+            && clusters.windows(2).any(|k| k[0] != k[1])
+        {
+            return Err(Error::Setting {
+                key: "clusters",
+                found: "different ones".into(),
+                expected: "the same for all layers where `prototypes` is \"shared\"".into(),
+            });
         }
         self.layers = Some(layer_names.to_vec());
         self.encoder.get_or_insert_default();
@@ -142,6 +151,11 @@ impl Config {
         self.settings.lambda_c.unwrap_or(LAMBDA_C)
     }
 
+    /// Whose clusters prototypes are made of, unless that is found. Layers that are not aligned have their own.
+    pub fn prototypes(&self) -> PrototypeSource {
+        self.settings.prototypes.filter(|_| self.aligned()).unwrap_or_default()
+    }
+
     /// Whether layers are aligned: X-GOAL, and several of them.
     pub fn aligned(&self) -> bool {
         self.settings.method == Method::Xgoal && self.layers.len() > 1
@@ -162,6 +176,8 @@ impl Config {
         let mut config = self.clone();
         config.settings.lambda_c =
             config.settings.lambda_c.or(choice.and_then(|choice| choice.lambda_c));
+        config.settings.prototypes =
+            config.settings.prototypes.or(choice.and_then(|choice| choice.prototypes));
         let Some(clusters) = choice.and_then(Choice::found) else { return config };
         let layers = config.layers.iter_mut().zip(clusters);
         layers.for_each(|(layer, k)| layer.clusters = Count::Fixed(*k));
@@ -210,6 +226,23 @@ mod tests {
                 .contains("3 values, expected one value, or one for each of the 2")
         );
         assert!(refused("patience", "0").contains("`patience`"));
+    }
+
+    #[test]
+    fn shared_prototypes_are_as_many_in_every_layer_that_is_aligned() {
+        let mut s = Settings::default();
+        s.set("prototypes", "shared").unwrap();
+        assert_eq!(s.clone().validate(&names(2)).unwrap().prototypes(), PrototypeSource::Shared);
+        assert_eq!(s.clone().validate(&names(1)).unwrap().prototypes(), PrototypeSource::Own);
+        s.set("clusters", "5,7").unwrap();
+        assert_eq!(
+            s.clone().validate(&names(2)).unwrap_err().to_string(),
+            "setting `clusters`: found different ones, expected the same for all layers where \
+             `prototypes` is \"shared\""
+        );
+        s.set("clusters", "5,5").unwrap();
+        s.method = Method::Goal;
+        assert_eq!(s.validate(&names(2)).unwrap().prototypes(), PrototypeSource::Own);
     }
 
     #[test]

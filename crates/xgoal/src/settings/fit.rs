@@ -11,6 +11,8 @@
 //! - `encoder` and `self_loops`: the plain GCN with a self-loop at every node for dense attributes that hardly tell who
 //!   is joined. Such attributes are mostly noise. The mean over neighbours and layers takes out theirs, but a node's own
 //!   goes through `X W'` into every layer at full weight; as one neighbour among others it does not.
+//! - `start` of such encoders: along the principal directions. A random projection of a hundred columns onto as many
+//!   stretches some directions several times as far as others.
 
 use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
 use crate::error::Result;
@@ -113,6 +115,13 @@ impl Settings {
             reasons.push(self.count_own_as_a_neighbour(&format!(
                 "dense attributes hardly tell who is joined (likeness {likeness:.2})"
             )));
+            if self.start.is_none() {
+                self.start = Some(Start::Principal);
+                reasons.push(
+                    "start: principal, because attributes are dense, and a random projection of few columns is uneven"
+                        .into(),
+                );
+            }
         }
         Ok(self.validate(&names)?.with_reasons(reasons))
     }
@@ -211,12 +220,16 @@ mod tests {
         assert_eq!(noisy.settings().normalize_attributes, Some(AttributeNorm::L2));
         assert_eq!(noisy.settings().self_loops, Some(SelfLoops::All));
         assert!(noisy.reasons().iter().any(|r| r.starts_with("encoder: gcn")));
+        assert_eq!(noisy.settings().start, Some(Start::Principal));
+        assert!(noisy.reasons().iter().any(|r| r.starts_with("start: principal")));
         let telling = Settings::default().fit(&graph(true)).unwrap();
         assert_eq!(telling.encoder(), Encoder::FirstOrder);
+        assert_eq!(telling.settings().start, Some(Start::Random));
         // What is given stays.
         let mut given = Settings::default();
         given.set("encoder", "first-order").unwrap();
         given.set("normalize_attributes", "none").unwrap();
+        given.set("start", "random").unwrap();
         let given = given.fit(&graph(false)).unwrap();
         assert_eq!(given.encoder(), Encoder::FirstOrder);
         assert_eq!(given.settings().normalize_attributes, Some(AttributeNorm::None));

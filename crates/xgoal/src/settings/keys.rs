@@ -206,6 +206,7 @@ macro_rules! or_auto {
 
 or_auto! {
     EncoderOrAuto = EncoderChoice: "\"auto\", \"first-order\" or \"gcn\"",
+    PrototypesOrAuto = PrototypesChoice: "\"auto\", \"own\" or \"shared\"",
     NumberOrAuto = Number: "\"auto\" or a number",
     StartOrAuto = StartChoice: "\"auto\", \"random\" or \"principal\"",
     AttributeOrAuto = AttributeChoice: "\"auto\", \"l1\", \"l2\" or \"none\"",
@@ -216,6 +217,7 @@ choice_reader! {
     MethodChoice = Method: "\"xgoal\" or \"goal\"",
     ActivationChoice = Activation: "\"tanh\" or \"relu\"",
     EncoderChoice = Encoder: "\"first-order\" or \"gcn\"",
+    PrototypesChoice = PrototypeSource: "\"own\" or \"shared\"",
     StartChoice = Start: "\"random\" or \"principal\"",
     AugmentationChoice = Augmentation: "\"dropout\" or \"mask\"",
     AttributeChoice = AttributeNorm: "\"l1\", \"l2\" or \"none\"",
@@ -237,6 +239,7 @@ keys! {
     tau: EachNumber,
     cluster_every: Whole,
     kmeans_restarts: Whole,
+    prototypes: PrototypesOrAuto,
     lambda_n: Number,
     lambda_c: NumberOrAuto,
     mu_n: Number,

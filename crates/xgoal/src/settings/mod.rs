@@ -58,6 +58,18 @@ choices! {
     }
 }
 choices! {
+    /// Whose clusters the prototypes are made of.
+    #[derive(Default, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    PrototypeSource {
+        /// Each layer's own.
+        #[default]
+        Own = "own",
+        /// Those of the mean over layers: each layer's prototypes are the means of its rows in these.
+        Shared = "shared",
+    }
+}
+choices! {
     /// How the positive view is drawn.
     Augmentation {
         /// Entries are dropped and survivors scaled by 1/(1-p).
@@ -150,6 +162,8 @@ pub struct Settings {
     pub cluster_every: usize,
     /// `kmeans_restarts`.
     pub kmeans_restarts: usize,
+    /// `prototypes`: whose clusters they are made of; `auto` where there is none, see [`crate::train::Choice`].
+    pub prototypes: Option<PrototypeSource>,
     /// `lambda_n`: weight of L_N.
     pub lambda_n: f64,
     /// `lambda_c`: weight of L_C; `auto` where there is none, see [`crate::train::Choice`].
@@ -218,8 +232,8 @@ impl Settings {
 
     /// Every key that is another one in what a run with these settings has written, in words.
     ///
-    /// Where `clusters` or `lambda_c` is `auto` a run writes the number it found: the one in `choice` where that is known,
-    /// else any.
+    /// Where `clusters`, `prototypes` or `lambda_c` is `auto` a run writes what it found: that of `choice` where it is
+    /// known, else anything.
     pub(crate) fn difference_to_written(
         &self,
         mut written: Settings,
@@ -235,6 +249,10 @@ impl Settings {
         let found = choice.map(|choice| choice.lambda_c);
         if self.lambda_c.is_none() && found.is_none_or(|found| found == written.lambda_c) {
             written.lambda_c = None;
+        }
+        let found = choice.map(|choice| choice.prototypes);
+        if self.prototypes.is_none() && found.is_none_or(|found| found == written.prototypes) {
+            written.prototypes = None;
         }
         self.difference(&written)
     }
@@ -305,8 +323,10 @@ mod tests {
         let found = Choice {
             clusters: vec![7, 7],
             dimensions: Some(3.5),
+            prototypes: None,
             lambda_c: Some(0.02),
             gap: Some(0.04),
+            own_gap: None,
         };
         let weighed = |weight: &str| {
             let mut written = settings("7");

@@ -1,6 +1,6 @@
 use super::{
-    Activation, AttributeNorm, Augmentation, Count, EdgeNorm, Encoder, Method, PerLayer, SelfLoops,
-    Settings, Start,
+    Activation, AttributeNorm, Augmentation, Count, EdgeNorm, Encoder, Method, PerLayer,
+    PrototypeSource, SelfLoops, Settings, Start,
 };
 
 choices! {
@@ -32,6 +32,7 @@ impl Preset {
         // The paper's joint stage ends when nothing at all is gained.
         let paper = Settings {
             encoder: Some(Encoder::FirstOrder),
+            prototypes: Some(PrototypeSource::Own),
             start: Some(Start::Random),
             shared_start: false,
             min_gain: 0.0,
@@ -117,6 +118,7 @@ fn auto() -> Settings {
         tau: One(1.0),
         cluster_every: 5,
         kmeans_restarts: 10,
+        prototypes: None,
         lambda_n: 1.0,
         lambda_c: None,
         mu_n: 1e-3,

@@ -10,8 +10,12 @@
 //!
 //! which is d where all directions vary alike, and 1 where all rows lie on a line. The right side needs no eigenvalues.
 //!
-//! **`lambda_c`**, how much nodes are pulled to their prototypes: as far as clusters stand out against a cloud that has
-//! none ([`super::gap`]), in the mean over layers,
+//! **`prototypes`**, whose clusters they are made of: the layers' own, unless clusters of the mean over layers stand out
+//! ([`super::gap`]) half as far again as those of single layers do in the mean, and by 0.02 more. Then what a layer has for
+//! itself is mostly noise, which the mean takes out, and so would be the clusters that are found in it.
+//!
+//! **`lambda_c`**, how much nodes are pulled to their prototypes: as far as these clusters stand out against a cloud that
+//! has none,
 //!
 //! ```text
 //!     lambda_c = 0.1 min(1, gap / 0.08)^2
@@ -21,12 +25,12 @@
 //! it lasts.
 
 use super::gap::gap;
-use crate::engine::Engine;
+use crate::engine::{Engine, Recluster};
 use crate::error::Result;
 use crate::matrix::Dense;
 use crate::model::mean_of_layers;
 use crate::random::{Purpose, Stream};
-use crate::settings::{Config, Count, LAMBDA_C};
+use crate::settings::{Config, Count, LAMBDA_C, PrototypeSource};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +41,10 @@ const PER_DIMENSION: f64 = 2.0;
 /// The gap from which on clusters have their whole weight, and the share of it that counts at least.
 const CLEAR: f64 = 0.08;
 const LEAST: f64 = 0.1;
+/// How far clusters of the mean over layers stand out where they are shared: so many times as far as those of the layers, and
+/// by so much more.
+const FURTHER: f64 = 1.5;
+const MORE: f64 = 0.02;
 
 /// What was chosen when the joint stage began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,12 +53,18 @@ pub struct Choice {
     pub clusters: Vec<usize>,
     /// D, where any of them follows from it.
     pub dimensions: Option<f64>,
+    /// Whose clusters they are made of, where that was not given.
+    #[serde(default)]
+    pub prototypes: Option<PrototypeSource>,
     /// The weight of L_C, where it was not given.
     #[serde(default)]
     pub lambda_c: Option<f64>,
-    /// The gap it follows from.
+    /// How far these clusters stand out, where that was looked at.
     #[serde(default)]
     pub gap: Option<f64>,
+    /// How far those of single layers do, where others were found to stand out further.
+    #[serde(default)]
+    pub own_gap: Option<f64>,
 }
 
 impl Choice {
@@ -60,8 +74,14 @@ impl Choice {
         let counts = config.layers().iter().map(|layer| layer.clusters);
         let counted = counts.clone().any(|count| count == Count::Auto);
         let weighed = settings.lambda_c.is_none();
-        let layers = if counted || weighed { engine.embed() } else { Vec::new() };
-        let dimensions = counted.then(|| dimensions(&mean_of_layers(&layers)));
+        let open = settings.prototypes.is_none();
+        let alike = config.layers().windows(2).all(|l| l[0].clusters == l[1].clusters);
+        let compared = open && alike && config.aligned();
+        let layers = if counted || weighed || compared { engine.embed() } else { Vec::new() };
+        // Each layer is let go before the next one is looked at.
+        let layers: Vec<Dense> = layers.into_iter().map(|layer| spread(&layer)).collect();
+        let mean = (!layers.is_empty()).then(|| mean_of_layers(&layers));
+        let dimensions = mean.as_ref().filter(|_| counted).map(dimensions);
         let found = (PER_DIMENSION * dimensions.unwrap_or_default()).round() as usize;
         let found = found.clamp(2, settings.dim.max(2));
         let clusters = counts.map(|count| match count {
@@ -69,22 +89,40 @@ impl Choice {
             Count::Fixed(count) => count,
         });
         let clusters: Vec<usize> = clusters.collect();
-        let gap = if weighed {
-            let stream = Stream::new(settings.seed, Purpose::Cloud);
-            let mut sum = 0.0;
-            for ((layer, k), v) in layers.into_iter().zip(&clusters).zip(0..) {
-                let points = spread(&layer);
-                drop(layer);
-                sum += gap(&points, *k, stream.substream(v))?;
-            }
-            Some(sum / clusters.len() as f64)
-        } else {
-            None
+        let stream = Stream::new(settings.seed, Purpose::Cloud);
+        let of_layers = || -> Result<f64> {
+            let layers = layers.iter().zip(&clusters).zip(0..);
+            let gaps = layers.map(|((layer, k), v)| gap(layer, *k, stream.substream(v)));
+            Ok(gaps.sum::<Result<f64>>()? / clusters.len() as f64)
         };
+        let of_mean = || {
+            mean.as_ref().map_or(Ok(0.0), |mean| gap(mean, clusters[0], stream.substream(u64::MAX)))
+        };
+        let mut prototypes = open.then_some(PrototypeSource::Own);
+        let (mut found, mut own_gap) = (None, None);
+        if compared {
+            let (own, mean) = (of_layers()?, of_mean()?);
+            found = Some(own);
+            if mean >= FURTHER * own && mean >= own + MORE {
+                prototypes = Some(PrototypeSource::Shared);
+                (found, own_gap) = (Some(mean), Some(own));
+            }
+        } else if weighed {
+            found = Some(match config.prototypes() {
+                PrototypeSource::Own => of_layers()?,
+                PrototypeSource::Shared => of_mean()?,
+            });
+        }
         // To a thousandth, as it is written.
         let weight = |gap: f64| LAMBDA_C * (gap / CLEAR).clamp(LEAST, 1.0).powi(2);
-        let lambda_c = gap.map(|gap| (1e3 * weight(gap)).round() / 1e3);
-        Ok(Self { clusters, dimensions, lambda_c, gap })
+        let lambda_c = found.filter(|_| weighed).map(|gap| (1e3 * weight(gap)).round() / 1e3);
+        Ok(Self { clusters, dimensions, prototypes, lambda_c, gap: found, own_gap })
+    }
+
+    /// Which prototypes to find.
+    pub fn recluster(&self, config: &Config) -> Recluster<'_> {
+        let source = self.prototypes.unwrap_or_else(|| config.prototypes());
+        Recluster { counts: &self.clusters, source }
     }
 
     /// The prototypes of each layer, unless all were given.
@@ -102,6 +140,14 @@ impl Choice {
             reasons.push(format!(
                 "clusters: {}, two for each of the {dimensions:.1} directions in which nodes differ",
                 counts.join(", ")
+            ));
+        }
+        if let (Some(gap), Some(own)) = (self.gap, self.own_gap) {
+            reasons.push(format!(
+                "prototypes: shared, because clusters of the mean over layers stand out further ({:.1} % more compact \
+                 than those of a cloud that has none) than clusters of single layers ({:.1} %)",
+                100.0 * gap,
+                100.0 * own
             ));
         }
         if let (Some(lambda_c), Some(gap)) = (self.lambda_c, self.gap) {
@@ -141,9 +187,8 @@ fn spread(rows: &Dense) -> Dense {
     Dense::from_vec(sampled.len(), rows.cols(), values).expect("rows of one length")
 }
 
-/// The participation ratio of the rows; 1 where all are the same.
-fn dimensions(rows: &Dense) -> f64 {
-    let centred = spread(rows);
+/// The participation ratio of centred rows; 1 where all are the same.
+fn dimensions(centred: &Dense) -> f64 {
     let centred: Vec<&[f32]> = (0..centred.rows()).map(|i| centred.row(i)).collect();
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     let of_row = |a: &&[f32]| centred.iter().map(|b| f64::from(dot(a, b)).powi(2)).sum::<f64>();
@@ -170,18 +215,18 @@ mod tests {
             Dense::from_vec(2 * axes, 16, values.collect()).unwrap()
         };
         for axes in [1, 3, 16] {
-            let found = dimensions(&cross(axes));
+            let found = dimensions(&spread(&cross(axes)));
             assert!((found - axes as f64).abs() < 1e-4, "{axes} axes: {found}");
         }
-        assert_eq!(dimensions(&Dense::from_vec(3, 2, vec![7.0; 6]).unwrap()), 1.0);
-        assert_eq!(dimensions(&Dense::from_vec(1, 2, vec![7.0; 2]).unwrap()), 1.0);
+        assert_eq!(dimensions(&spread(&Dense::from_vec(3, 2, vec![7.0; 6]).unwrap())), 1.0);
+        assert_eq!(dimensions(&spread(&Dense::from_vec(1, 2, vec![7.0; 2]).unwrap())), 1.0);
     }
 
     #[test]
     fn a_large_graph_is_sampled() {
         let rows = 3 * SAMPLE + 5;
         let values = (0..rows * 2).map(|at| ((at * 7919) % 1000) as f32 / 1000.0).collect();
-        let found = dimensions(&Dense::from_vec(rows, 2, values).unwrap());
+        let found = dimensions(&spread(&Dense::from_vec(rows, 2, values).unwrap()));
         assert!((1.5..=2.0).contains(&found), "{found}");
     }
 }

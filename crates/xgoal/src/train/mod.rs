@@ -89,7 +89,7 @@ pub struct Progress {
     /// What was chosen before training, and why, in words.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// How many prototypes layers have, once the joint stage has begun.
+    /// What was chosen once the joint stage had begun.
     #[serde(default)]
     pub choice: Option<Choice>,
     /// One report per stage that has begun.
@@ -188,7 +188,7 @@ impl<E: Engine> Trainer<E> {
             self.progress.choice = Some(Choice::new(&self.config, &mut self.engine)?);
         }
         let choice = self.progress.choice.as_ref();
-        let recluster = choice.filter(|_| reclustered).map(|choice| &choice.clusters[..]);
+        let recluster = choice.filter(|_| reclustered).map(|c| c.recluster(&self.config));
         let lambda_c = choice.and_then(|choice| choice.lambda_c);
         let lambda_c = lambda_c.unwrap_or_else(|| self.config.lambda_c());
         let terms = self.engine.evaluate(&Step { stage, epoch, recluster, lambda_c })?;
@@ -337,19 +337,21 @@ mod tests {
     use super::*;
     use crate::engine::Terms;
     use crate::matrix::Dense;
-    use crate::settings::Settings;
+    use crate::random::{Purpose, Stream};
+    use crate::settings::{PrototypeSource, Settings};
 
     /// Plays back losses and writes down what it is told.
     struct Script {
         losses: Vec<f64>,
         /// Losses of a second layer, if there is one.
         second: Vec<f64>,
+        embeddings: Vec<Dense>,
         told: Vec<String>,
     }
 
     impl Engine for Script {
         fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
-            let clusters = step.recluster.map_or(String::new(), |k| format!("c{k:?}"));
+            let clusters = step.recluster.map_or(String::new(), |r| format!("c{:?}", r.counts));
             self.told.push(format!("{}{}{clusters}", step.stage.as_str(), step.epoch));
             let loss = self.losses.remove(0);
             let second = if self.second.is_empty() { loss } else { self.second.remove(0) };
@@ -369,7 +371,7 @@ mod tests {
             self.told.push("recall".into());
         }
         fn embed(&mut self) -> Vec<Dense> {
-            Vec::new()
+            self.embeddings.clone()
         }
         fn weights(&self) -> Vec<LayerWeights> {
             Vec::new()
@@ -395,6 +397,8 @@ mod tests {
             ("lr", "1"),
             ("cluster_every", "2"),
             ("clusters", "3"),
+            ("prototypes", "own"),
+            ("lambda_c", "0.1"),
         ]
         .iter()
         .chain(set)
@@ -402,7 +406,8 @@ mod tests {
             settings.set(key, value).unwrap();
         }
         let config = settings.validate(&["a".to_string(), "b".to_string()]).unwrap();
-        let engine = Script { losses: losses.to_vec(), second: Vec::new(), told: Vec::new() };
+        let losses = losses.to_vec();
+        let engine = Script { losses, second: vec![], embeddings: vec![], told: vec![] };
         Trainer::new(engine, config)
     }
 
@@ -438,6 +443,52 @@ mod tests {
              warmup2 remember1 lr5,5 warmup3 remember1 lr5,5 \
              warmup4 lr0,5 warmup5 lr0,5 recall reset"
         );
+    }
+
+    #[test]
+    fn clusters_that_only_the_mean_over_layers_shows_are_shared() {
+        let stream = Stream::new(8, Purpose::Planted);
+        let (rows, cols) = (900, 12);
+        // Nodes about three centres. What is added is each layer's own, or the same in both.
+        let layer = |v: u64, own: bool| {
+            let noise = stream.substream(if own { 1 + v } else { 1 });
+            let value = |at: u64| {
+                let (row, col) = (at / cols, at % cols);
+                let center = stream.normal(row % 3 * cols + col);
+                let far = if own { 2.5 } else { 0.5 };
+                (center + far * noise.normal(at)) as f32
+            };
+            let values = (0..rows * cols).map(value).collect();
+            Dense::from_vec(rows as usize, cols as usize, values).unwrap()
+        };
+        let chosen = |own: bool, set: &[(&str, &str)]| {
+            let mut all = vec![("prototypes", "auto"), ("lambda_c", "auto"), ("warmup", "off")];
+            all.extend(set);
+            let mut t = trainer(&[1.0], &all);
+            t.engine.embeddings = vec![layer(0, own), layer(1, own)];
+            t.step().unwrap();
+            (t.progress().choice.clone().unwrap(), t.resolved())
+        };
+        let (apart, config) = chosen(true, &[]);
+        assert_eq!(apart.prototypes, Some(PrototypeSource::Shared), "{apart:?}");
+        assert_eq!(config.prototypes(), PrototypeSource::Shared);
+        assert!(apart.gap.unwrap() > 1.5 * apart.own_gap.unwrap(), "{apart:?}");
+        assert!(apart.reasons()[0].starts_with("prototypes: shared, because"), "{apart:?}");
+        let (alike, config) = chosen(false, &[]);
+        assert_eq!(alike.prototypes, Some(PrototypeSource::Own), "{alike:?}");
+        assert_eq!(config.settings().prototypes, Some(PrototypeSource::Own));
+        assert_eq!((alike.lambda_c, alike.own_gap), (Some(0.1), None));
+        // Layers of their own numbers, and layers that are not aligned, have their own.
+        for set in [("clusters", "3,4"), ("method", "goal")] {
+            let (own, _) = chosen(true, &[set]);
+            assert_eq!(own.prototypes, Some(PrototypeSource::Own), "{set:?}");
+        }
+        // What is given stays, and the weight follows from it.
+        let (given, config) = chosen(true, &[("prototypes", "own")]);
+        assert_eq!((given.prototypes, config.prototypes()), (None, PrototypeSource::Own));
+        assert_eq!(given.gap, apart.own_gap);
+        let (given, _) = chosen(true, &[("prototypes", "shared")]);
+        assert_eq!((given.prototypes, given.gap), (None, apart.gap));
     }
 
     #[test]

@@ -13,10 +13,12 @@
 //!     views and workspace   4 N d (3 V + 2) + 8 N V
 //!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
 //!     partial sums          32 F d where X^T G reads the nodes in order
-//!     the largest of        8 N d + 6 N K for k-means, one layer at a time; 6 N K a thread for small graphs;
+//!     the largest of        8 N d + 6 N K for k-means, one layer at a time; 6 N K a thread for small graphs; 4 N d more
+//!                           where prototypes may be shared;
 //!                           16 V (2 F d + d) + 4 N V for a state on its way to disk or back;
 //!                           4 N d (V + 1) for the embeddings at the end;
-//!                           with s = min(N, 4096), 4 N d V + 20 s d + 6 s K a thread where `lambda_c` is found
+//!                           with s = min(N, 4096), 4 N d V + 24 s d + 6 s K a thread where `lambda_c` or
+//!                           `prototypes` is found
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
@@ -26,7 +28,7 @@ use super::attributes::Attributes;
 use crate::graph::MultiplexGraph;
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
-use crate::settings::{Count, PerLayer, SelfLoops, Settings};
+use crate::settings::{Count, Method, PerLayer, PrototypeSource, SelfLoops, Settings};
 use crate::train::SAMPLE;
 
 /// What the executable itself takes.
@@ -94,16 +96,19 @@ impl Footprint {
             PerLayer::Each(all) => all.iter().map(most).max().unwrap_or(0),
         };
         let starts = kmeans::starts_at_a_time(graph.nodes()) as u64;
-        let clustering = 8 * n * d + 6 * n * clusters.min(n) * starts;
+        let shared = v > 1
+            && settings.method == Method::Xgoal
+            && settings.prototypes != Some(PrototypeSource::Own);
+        let mean = if shared { 4 * n * d } else { 0 };
+        let clustering = mean + 8 * n * d + 6 * n * clusters.min(n) * starts;
         let saving = 16 * weights + 4 * n * v;
         let embedding = 4 * n * d * (v + 1);
-        let weighing = match settings.lambda_c {
-            Some(_) => 0,
-            None => {
-                let s = n.min(SAMPLE as u64);
-                let starts = kmeans::starts_at_a_time(s as usize) as u64;
-                4 * n * d * v + 20 * s * d + 6 * s * clusters.min(s) * starts
-            }
+        let weighing = if settings.lambda_c.is_none() || settings.prototypes.is_none() {
+            let s = n.min(SAMPLE as u64);
+            let starts = kmeans::starts_at_a_time(s as usize) as u64;
+            4 * n * d * v + 24 * s * d + 6 * s * clusters.min(s) * starts
+        } else {
+            0
         };
         Self {
             graph: graph_bytes,

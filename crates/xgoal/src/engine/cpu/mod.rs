@@ -31,15 +31,15 @@ use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
 use self::rows::{PerThread, Scratches};
-use super::{Engine, EngineState, Prototypes, Step, Terms};
+use super::{Engine, EngineState, Prototypes, Recluster, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessed;
-use crate::kmeans::{KMeans, Known};
+use crate::kmeans::{self, Clustering, KMeans, Known};
 use crate::matrix::{Dense, Matrix};
-use crate::model::LayerWeights;
+use crate::model::{LayerWeights, mean_of_layers};
 use crate::random::Purpose;
 use crate::real::{Real, View};
-use crate::settings::Config;
+use crate::settings::{Config, PrototypeSource};
 
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
@@ -209,36 +209,69 @@ impl<T: Kernels> CpuEngine<T> {
     /// Of the first starts, the one is kept whose clusters are the most compact in all layers together. Once nodes are pulled
     /// to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
     /// compact, and cuts elsewhere, would undo what was learnt. It is kept only if it is clearly better.
-    fn recluster(&mut self, clusters: &[usize], step: &Step<'_>) -> Result<()> {
-        let settings = self.config.settings();
-        let mut found = Vec::with_capacity(self.views.len());
-        for (v, (clusters, views)) in clusters.iter().zip(&self.views).enumerate() {
-            // The graph may be smaller than the clusters asked for.
-            let clusters = (*clusters).min(self.graph.nodes);
-            let last = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
-            let points = View::from(&views.anchor);
-            let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
-            let mut kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(clusters) };
+    fn recluster(&mut self, asked: Recluster<'_>, step: &Step<'_>) -> Result<()> {
+        let found = match asked.source {
+            PrototypeSource::Own => self.own_prototypes(asked.counts, step)?,
+            PrototypeSource::Shared => self.shared_prototypes(asked.counts[0], step)?,
+        };
+        self.prototypes = Some(found);
+        Ok(())
+    }
+
+    fn own_prototypes(&self, counts: &[usize], step: &Step<'_>) -> Result<Vec<Prototypes<T>>> {
+        let of_layer = |(v, count): (usize, &usize)| {
+            let last = self.prototypes.as_ref().map(|p| &p[v].centers);
             let others: Vec<_> = (0..self.views.len())
                 .filter(|other| *other != v && self.config.aligned())
                 .map(|other| View::from(&self.views[other].anchor))
                 .collect();
-            let centers = last.filter(|centers| centers.rows == clusters);
-            if centers.is_some() {
-                kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
-            }
-            let clustering = kmeans.fit_knowing(
-                points,
-                &Known { centers, advantage: ADVANTAGE, others: &others },
-                stream,
-            )?;
-            found.push(Prototypes {
-                centers: clustering.centers,
-                assignments: clustering.assignments,
-            });
+            let found = self.cluster((v, &self.views[v].anchor), *count, last, &others, step)?;
+            Ok(Prototypes { centers: found.centers, assignments: found.assignments })
+        };
+        counts.iter().enumerate().map(of_layer).collect()
+    }
+
+    /// Clusters of the mean over layers; the prototypes of each layer are the means of its own rows in them.
+    fn shared_prototypes(&self, count: usize, step: &Step<'_>) -> Result<Vec<Prototypes<T>>> {
+        let mean = mean_of_layers(self.views.iter().map(|views| &views.anchor));
+        // Centres are means, and the mean over layers of these is that of the means over layers.
+        let last = self.prototypes.as_ref();
+        let last = last.map(|all| mean_of_layers(all.iter().map(|p| &p.centers)));
+        let found = self.cluster((0, &mean), count, last.as_ref(), &[], step)?;
+        let of_layer = |views: &Views<T>| Prototypes {
+            centers: kmeans::means(
+                View::from(&views.anchor),
+                &found.assignments,
+                found.centers.rows(),
+            ),
+            assignments: found.assignments.clone(),
+        };
+        Ok(self.views.iter().map(of_layer).collect())
+    }
+
+    /// Clusters of rows, the layer they are of deciding what is drawn.
+    fn cluster(
+        &self,
+        (v, rows): (usize, &Dense<T>),
+        count: usize,
+        last: Option<&Dense<T>>,
+        others: &[View<'_, T>],
+        step: &Step<'_>,
+    ) -> Result<Clustering<T>> {
+        let settings = self.config.settings();
+        // The graph may be smaller than the clusters asked for.
+        let count = count.min(self.graph.nodes);
+        let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
+        let mut kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(count) };
+        let centers = last.filter(|centers| centers.rows() == count).map(View::from);
+        if centers.is_some() {
+            kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
         }
-        self.prototypes = Some(found);
-        Ok(())
+        kmeans.fit_knowing(
+            View::from(rows),
+            &Known { centers, advantage: ADVANTAGE, others },
+            stream,
+        )
     }
 }
 
@@ -259,8 +292,8 @@ impl<T: Kernels> Engine for CpuEngine<T> {
                 &mut self.clock,
             );
         }
-        if let Some(clusters) = step.recluster {
-            self.recluster(clusters, step)?;
+        if let Some(asked) = step.recluster {
+            self.recluster(asked, step)?;
         }
         self.clock.stop(Phase::Cluster);
         let objective = Objective::new(&self.config, step, self.prototypes.as_deref());

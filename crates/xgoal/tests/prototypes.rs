@@ -1,0 +1,65 @@
+//! What prototypes are made of.
+
+mod common;
+
+use xgoal::engine::cpu::CpuEngine;
+use xgoal::engine::{Engine, Prototypes, Recluster, Stage, Step};
+use xgoal::matrix::Dense;
+use xgoal::settings::PrototypeSource;
+
+const NODES: usize = 200;
+const CLUSTERS: usize = 5;
+
+/// Each layer's embeddings, and the prototypes that are found in them, from scratch or going on from others.
+fn found(source: PrototypeSource, from_others: bool) -> (Vec<Dense<f32>>, Vec<Prototypes>) {
+    let graph = common::graph(NODES, 20, true);
+    let set = [("dim", "8"), ("prototypes", source.as_str())];
+    let config = common::config(&graph.layer_names(), &set);
+    let prepared = config.preprocessing().apply(&graph).unwrap();
+    let weights = common::weights(&config, 20);
+    let mut engine = CpuEngine::<f32>::new(&config, &prepared, weights).unwrap();
+    let counts = vec![CLUSTERS; prepared.layers.len()];
+    if from_others {
+        let given = (0..counts.len()).map(|v| common::prototypes(v, (CLUSTERS, 8), NODES));
+        engine.set_prototypes(given.collect());
+    }
+    let recluster = Some(Recluster { counts: &counts, source });
+    engine.evaluate(&Step { stage: Stage::Joint, epoch: 0, recluster, lambda_c: 0.1 }).unwrap();
+    (engine.embed(), engine.state().prototypes.unwrap())
+}
+
+/// How far centres are from the means of the rows that are assigned to them, at most.
+fn off(layer: &Dense<f32>, prototypes: &Prototypes) -> f32 {
+    let mut most: f32 = 0.0;
+    for k in 0..CLUSTERS {
+        let rows: Vec<usize> =
+            (0..NODES).filter(|n| prototypes.assignments[*n] as usize == k).collect();
+        assert!(!rows.is_empty());
+        for (c, center) in prototypes.centers.row(k).iter().enumerate() {
+            let mean = rows.iter().map(|n| layer.row(*n)[c]).sum::<f32>() / rows.len() as f32;
+            most = most.max((mean - center).abs());
+        }
+    }
+    most
+}
+
+#[test]
+fn shared_ones_are_each_layers_means_of_the_same_clusters() {
+    for from_others in [false, true] {
+        let (layers, shared) = found(PrototypeSource::Shared, from_others);
+        assert!(layers.len() > 1);
+        for (layer, prototypes) in layers.iter().zip(&shared) {
+            assert_eq!(prototypes.assignments, shared[0].assignments);
+            assert!(off(layer, prototypes) < 1e-5, "{}", off(layer, prototypes));
+        }
+        assert_ne!(shared[0].centers, shared[1].centers);
+    }
+}
+
+#[test]
+fn own_ones_differ_between_layers() {
+    let (layers, own) = found(PrototypeSource::Own, false);
+    assert_ne!(own[0].assignments, own[1].assignments);
+    // Lloyd stops when centres hardly move.
+    assert!(layers.iter().zip(&own).all(|(layer, own)| off(layer, own) < 0.05));
+}
