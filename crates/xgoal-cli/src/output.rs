@@ -29,7 +29,7 @@ impl Output {
     /// Says something along the way.
     pub fn say(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            eprintln!("{text}");
+            complain(text);
         }
     }
 
@@ -47,6 +47,11 @@ impl Output {
             other => Ok(other?),
         }
     }
+}
+
+/// A line on standard error. Where nobody reads it any more, the work goes on without words.
+pub fn complain(text: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// A number with thousands separated.

@@ -105,6 +105,14 @@ impl Sandbox {
         self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// Starts `xgoal`, whose reader goes away before a word was said.
+    pub fn start_unread(&self, args: &[&str]) -> Child {
+        let piped = |args| self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = piped(args).unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        child
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xgoal"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null());

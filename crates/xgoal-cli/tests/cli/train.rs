@@ -1,5 +1,6 @@
 use crate::common::{QUICK, Sandbox, assert_keys, assert_says, planted};
 use crate::npz::Npz;
+use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
 
 #[test]
@@ -153,4 +154,26 @@ fn words_go_to_standard_error_and_quiet_keeps_them() {
     ] {
         assert_eq!(sandbox.xgoal(args).done().stderr, "");
     }
+}
+
+#[test]
+fn work_goes_on_when_nobody_reads_any_more() {
+    let sandbox = Sandbox::with_graph();
+    let train = [&["train", "graph.npz", "--out", "run"], &QUICK[..]].concat();
+    for (args, code) in [(&train[..], 0), (&["info", "missing.npz"], 3)] {
+        let mut child = sandbox.start_unread(args);
+        let started = Instant::now();
+        let ended = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break status,
+                None if started.elapsed() > Duration::from_secs(60) => {
+                    child.kill().unwrap();
+                    panic!("still running: {args:?}");
+                }
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        };
+        assert_eq!(ended.code(), Some(code), "{args:?}");
+    }
+    sandbox.xgoal(&["eval", "run", "graph.npz"]).done();
 }
