@@ -21,12 +21,13 @@ use std::cell::LazyCell;
 
 /// Attributes of which more than this share is not zero are dense.
 const DENSE: f64 = 0.5;
-/// Dense attributes that are less alike than this over the edges of every layer are mostly noise.
+/// Attributes that are less alike than this over the edges of every layer do not tell who is joined; dense ones are mostly
+/// noise then.
 const TELLING: f64 = 0.5;
 /// A layer that rises less above chance does not show enough by itself.
 const BY_ITSELF: f64 = 0.6;
-/// Layers whose sum rises so many times as far as the best of them show more together.
-const TOGETHER: f64 = 1.5;
+/// Layers of sparse attributes whose sum rises so many times as far as the best of them show more together.
+const TOGETHER: f64 = 1.15;
 /// Attributes that rise less above chance are mostly noise.
 const OWN: f64 = 0.3;
 /// Attributes that rise so far where no layer rises by `HARDLY` are what there is to learn from.
@@ -76,14 +77,14 @@ impl Settings {
             }
         }
         let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
-        let unclear = likeness < CLEAR && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
+        let unclear = likeness < TELLING && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
         let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
         let own = LazyCell::new(|| graph.own_rise());
         if open
             && unclear
             && sum_has_a_name
-            && let Some(because) = shows_more_added_up(graph, &names, dense, *rise)
+            && let Some(because) = shows_more_added_up(graph, &names, likeness, dense, *rise)
         {
             names = vec![names.join("+")];
             reasons.push(format!(
@@ -164,10 +165,11 @@ fn is_dense(graph: &MultiplexGraph) -> bool {
 fn shows_more_added_up(
     graph: &MultiplexGraph,
     names: &[String],
+    likeness: f64,
     dense: bool,
     rise: f64,
 ) -> Option<String> {
-    if rise < BY_ITSELF {
+    if likeness < CLEAR && rise < BY_ITSELF {
         return Some(format!("none by itself shows more than chance would (rise {rise:.2})"));
     }
     let together = (!dense).then(|| graph.sum_rise(names))?;
