@@ -146,11 +146,11 @@ pub fn learn(
         }
         if let Some(choice) = trainer.progress().choice.as_ref().filter(|_| !chosen) {
             chosen = true;
-            let reasons = choice.reasons();
-            if let Some(run) = run.as_ref().filter(|_| !reasons.is_empty()) {
+            let found = trainer.resolved() != *trainer.config();
+            if let Some(run) = run.as_ref().filter(|_| found) {
                 run.keep_choice(&trainer)?;
             }
-            reasons.into_iter().for_each(|reason| progress.say(output, reason));
+            choice.reasons().into_iter().for_each(|reason| progress.say(output, reason));
         }
         if let Some(run) = &mut run {
             run.epoch(&record, &trainer)?;
