@@ -11,7 +11,7 @@ mod progress;
 
 use args::{Cli, Command};
 use clap::Parser;
-use output::{Output, complain};
+use output::{Output, tell};
 use std::process::ExitCode;
 
 /// How a command that did not fail ended.
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(error) => {
             // The library's messages hold their causes; the chain would say them twice.
-            complain(format_args!("error: {error}"));
+            tell(format_args!("error: {error}"));
             ExitCode::from(exit_code(&error))
         }
     }

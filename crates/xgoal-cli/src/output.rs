@@ -29,7 +29,7 @@ impl Output {
     /// Says something along the way.
     pub fn say(&self, text: impl std::fmt::Display) {
         if !self.quiet {
-            complain(text);
+            tell(text);
         }
     }
 
@@ -50,7 +50,7 @@ impl Output {
 }
 
 /// A line on standard error. Where nobody reads it any more, the work goes on without words.
-pub fn complain(text: impl std::fmt::Display) {
+pub fn tell(text: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

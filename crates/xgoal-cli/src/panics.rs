@@ -4,7 +4,7 @@
 //! printed where it happens, before anyone can catch it. So nothing is printed there: what the last one said is kept, and
 //! said here if it gets this far.
 
-use crate::output::complain;
+use crate::output::tell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind, set_hook};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ pub fn held<T>(work: impl FnOnce() -> T) -> T {
     set_hook(Box::new(keep));
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said = LAST.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        complain(format_args!("error: this is a mistake in xgoal, please report it: {said}"));
+        tell(format_args!("error: this is a mistake in xgoal, please report it: {said}"));
         resume_unwind(panic)
     })
 }

@@ -99,24 +99,24 @@ impl Choice {
             mean.as_ref().map_or(Ok(0.0), |mean| gap(mean, clusters[0], stream.substream(u64::MAX)))
         };
         let mut prototypes = open.then_some(PrototypeSource::Own);
-        let (mut found, mut own_gap) = (None, None);
+        let (mut chosen_gap, mut own_gap) = (None, None);
         if compared {
             let (own, mean) = (of_layers()?, of_mean()?);
-            found = Some(own);
+            chosen_gap = Some(own);
             if mean >= FURTHER * own && mean >= own + MORE {
                 prototypes = Some(PrototypeSource::Shared);
-                (found, own_gap) = (Some(mean), Some(own));
+                (chosen_gap, own_gap) = (Some(mean), Some(own));
             }
         } else if weighed {
-            found = Some(match config.prototypes() {
+            chosen_gap = Some(match config.prototypes() {
                 PrototypeSource::Own => of_layers()?,
                 PrototypeSource::Shared => of_mean()?,
             });
         }
         // To a thousandth, as it is written.
         let weight = |gap: f64| LAMBDA_C * (gap / CLEAR).clamp(LEAST, 1.0).powi(2);
-        let lambda_c = found.filter(|_| weighed).map(|gap| (1e3 * weight(gap)).round() / 1e3);
-        Ok(Self { clusters, dimensions, prototypes, lambda_c, gap: found, own_gap })
+        let lambda_c = chosen_gap.filter(|_| weighed).map(|gap| (1e3 * weight(gap)).round() / 1e3);
+        Ok(Self { clusters, dimensions, prototypes, lambda_c, gap: chosen_gap, own_gap })
     }
 
     /// Which prototypes to find.
