@@ -3,16 +3,16 @@
 //! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
 //!   final mean would hold them. So is one that is nearly a copy of another: the mean would count it twice.
 //! - `layers`, too: three or more of which none shows by itself more than chance would, or much less than their sum, are added
-//!   up. Each encoder sees one layer, and where the signal is in all of them together each would learn noise. Where nodes'
-//!   own attributes show nothing either, the encoder is the plain GCN with a self-loop at every node.
+//!   up. Each encoder sees one layer, and where the signal is in all of them together each would learn noise.
 //! - `start`: along the principal directions of the attributes where these show much more than chance would and no layer does.
 //!   What can be learnt is in the attributes then, and random weights, with what contrast makes of them, keep less of it.
-//! - `normalize_attributes`: rows of dense attributes are brought to unit length, those of counts to a sum of 1.
-//! - `encoder` and `self_loops`: the plain GCN with a self-loop at every node for dense attributes that hardly tell who
-//!   is joined. Such attributes are mostly noise. The mean over neighbours and layers takes out theirs, but a node's own
-//!   goes through `X W'` into every layer at full weight; as one neighbour among others it does not.
-//! - `start` of such encoders: along the principal directions. A random projection of a hundred columns onto as many
-//!   stretches some directions several times as far as others.
+//! - `encoder` and `self_loops`: the plain GCN with a self-loop at every node for noisy attributes: dense ones that hardly
+//!   tell who is joined, and counts so few that nodes' own show no more than chance would. The mean over neighbours and
+//!   layers takes out their noise, but a node's own goes through `X W'` into every layer at full weight; as one neighbour
+//!   among others it does not.
+//! - `start` of such encoders: along the principal directions. A random projection stretches some directions several times
+//!   as far as others, and what few counts come to is so small that the bias outweighs it, in all nodes alike.
+//! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
 use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
 use crate::error::Result;
@@ -28,7 +28,7 @@ const TELLING: f64 = 0.5;
 const BY_ITSELF: f64 = 0.6;
 /// Layers of sparse attributes whose sum rises so many times as far as the best of them show more together.
 const TOGETHER: f64 = 1.15;
-/// Attributes that rise less above chance are mostly noise.
+/// Sparse attributes that rise less above chance are mostly noise.
 const OWN: f64 = 0.3;
 /// Attributes that rise so far where no layer rises by `HARDLY` are what there is to learn from.
 const TELLS: f64 = 4.0;
@@ -52,7 +52,11 @@ impl Settings {
         let mut names = graph.layer_names();
         let open = self.layers.is_none() && !self.any_per_layer();
         let dense = is_dense(graph);
-        let signals = match open || (dense && self.encoder.is_none()) {
+        let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
+        let own = LazyCell::new(|| graph.own_rise());
+        // Dense attributes are judged by who is joined alone.
+        let vague = || dense || *own < OWN;
+        let signals = match open || (self.encoder.is_none() && vague()) {
             true => signals(),
             false => Vec::new(),
         };
@@ -79,24 +83,18 @@ impl Settings {
         let likeness = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
         let unclear = likeness < TELLING && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
-        let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
-        let own = LazyCell::new(|| graph.own_rise());
+        let noisy = !signals.is_empty() && likeness < TELLING && vague();
+        // Noisy counts are better apart, even where no layer shows anything by itself.
         if open
             && unclear
             && sum_has_a_name
+            && (dense || !noisy)
             && let Some(because) = shows_more_added_up(graph, &names, likeness, dense, *rise)
         {
             names = vec![names.join("+")];
             reasons.push(format!(
                 "layers: added up to one, because {because}; to keep them apart, name the layers"
             ));
-            // Dense attributes have a rule of their own, below.
-            if self.encoder.is_none() && !dense && *own < OWN {
-                reasons.push(self.count_own_as_a_neighbour(&format!(
-                    "nodes' own attributes show no more than chance either (rise {:.2})",
-                    *own
-                )));
-            }
             // The layers' rises say nothing about their sum.
             self.start.get_or_insert_default();
         }
@@ -108,18 +106,27 @@ impl Settings {
                 *own, *rise
             ));
         }
-        if self.normalize_attributes.is_none() && dense {
+        let plain = self.encoder.is_none() && noisy;
+        if self.normalize_attributes.is_none() && (dense || plain) {
             self.normalize_attributes = Some(AttributeNorm::L2);
-            reasons.push("normalize_attributes: l2, because most attributes are not zero".into());
+            let because = if dense { "most attributes are not zero" } else { "attributes are few" };
+            reasons.push(format!("normalize_attributes: l2, because {because}"));
         }
-        if self.encoder.is_none() && dense && likeness < TELLING {
-            reasons.push(self.count_own_as_a_neighbour(&format!(
-                "dense attributes hardly tell who is joined (likeness {likeness:.2})"
-            )));
+        if plain {
+            let because = match dense {
+                true => {
+                    format!("dense attributes hardly tell who is joined (likeness {likeness:.2})")
+                }
+                false => format!(
+                    "nodes' own attributes show no more than chance would (rise {:.2})",
+                    *own
+                ),
+            };
+            reasons.push(self.count_own_as_a_neighbour(&because));
             if self.start.is_none() {
                 self.start = Some(Start::Principal);
                 reasons.push(
-                    "start: principal, because attributes are dense, and a random projection of few columns is uneven"
+                    "start: principal, because a random projection of noisy attributes is uneven"
                         .into(),
                 );
             }
@@ -276,6 +283,46 @@ mod tests {
         let closed = vec![Layer { name: "fives".into(), adjacency }];
         let closed = MultiplexGraph::new(closed, graph(false).attributes().clone()).unwrap();
         assert_eq!(fitted(&["b", "c"], closed).layer_names(), ["fives", "b", "c"]);
+    }
+
+    #[test]
+    fn few_counts_are_one_neighbour_among_others_and_layers_stay_apart() {
+        // Three words of 300 on each node, at random; or one of the pair's own, and the same on the nodes it is joined to.
+        let words = |alike: bool| {
+            let stream = Stream::new(3, Purpose::Planted);
+            let word = |n: u32, k: u32| stream.below(u64::from(3 * n + k), 300) as u32;
+            let of = |n: u32| if alike { n / 2 * 2 } else { n };
+            let words = (0..600).flat_map(|n| (0..3).map(move |k| (n, word(of(n), k), 1.0)));
+            Matrix::Sparse(Csr::from_triplets(600, 300, words.collect()).unwrap())
+        };
+        let layer = |name: &str, of: u64| {
+            let stream = Stream::new(4, Purpose::Planted).substream(of);
+            let end = |i: u32| if of == 0 { i ^ 1 } else { stream.below(i.into(), 600) as u32 };
+            let edges = (0..600 * if of == 0 { 1 } else { 4 }).map(|e| (e % 600, end(e), 1.0));
+            let adjacency = Csr::from_triplets(600, 600, edges.collect()).unwrap();
+            Layer { name: name.into(), adjacency }
+        };
+        let fitted = |alike: bool, set: &[(&str, &str)]| {
+            let layers = vec![layer("a", 0), layer("b", 1), layer("c", 2)];
+            let graph = MultiplexGraph::new(layers, words(alike)).unwrap();
+            let mut settings = Settings::default();
+            set.iter().for_each(|(key, value)| settings.set(key, value).unwrap());
+            let fitted = settings.fit(&graph).unwrap();
+            let Settings { normalize_attributes, self_loops, start, .. } = *fitted.settings();
+            let layers = fitted.layer_names().len();
+            (layers, fitted.encoder(), normalize_attributes, self_loops, start)
+        };
+        let (l1, l2) = (Some(AttributeNorm::L1), Some(AttributeNorm::L2));
+        let (isolated, all) = (Some(SelfLoops::Isolated), Some(SelfLoops::All));
+        let (random, principal) = (Some(Start::Random), Some(Start::Principal));
+        assert_eq!(fitted(false, &[]), (3, Encoder::Gcn, l2, all, principal));
+        assert_eq!(fitted(false, &[("layers", "a,b,c")]), fitted(false, &[]));
+        assert_eq!(fitted(true, &[]), (3, Encoder::FirstOrder, l1, isolated, random));
+        // What is given stays.
+        let given = fitted(false, &[("encoder", "first-order")]);
+        assert_eq!(given, (3, Encoder::FirstOrder, l1, isolated, random));
+        let given = fitted(false, &[("start", "random"), ("normalize_attributes", "l1")]);
+        assert_eq!(given, (3, Encoder::Gcn, l1, all, random));
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! which is d where all directions vary alike, and 1 where all rows lie on a line. The right side needs no eigenvalues.
 //!
 //! **`prototypes`**, whose clusters they are made of: the layers' own, unless clusters of the mean over layers stand out
-//! ([`super::gap`]) half as far again as those of single layers do in the mean, and by 0.02 more. Then what a layer has for
+//! ([`super::gap`]) 1.4 times as far as those of single layers do in the mean, and by 0.02 more. Then what a layer has for
 //! itself is mostly noise, which the mean takes out, and so would be the clusters that are found in it.
 //!
 //! **`lambda_c`**, how much nodes are pulled to their prototypes: as far as these clusters stand out against a cloud that
@@ -43,7 +43,7 @@ const CLEAR: f64 = 0.08;
 const LEAST: f64 = 0.1;
 /// How far clusters of the mean over layers stand out where they are shared: so many times as far as those of the layers, and
 /// by so much more.
-const FURTHER: f64 = 1.5;
+const FURTHER: f64 = 1.4;
 const MORE: f64 = 0.02;
 
 /// What was chosen when the joint stage began.
