@@ -1,4 +1,4 @@
-use super::{fitted, resolved, train};
+use super::{fitted, resolved, say_chosen, train};
 use crate::Ending;
 use crate::args::BenchArgs;
 use crate::output::{Output, bytes, count};
@@ -38,9 +38,10 @@ struct Seconds {
 pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let graph = read_source(&args.source, settings.layers.as_deref())?;
-    let (config, graph) = fitted(settings, graph, output)?;
+    let (config, graph) = fitted(settings, graph)?;
     let memory = MemoryEstimate::of(&graph, config.settings());
     memory.check(args.memory.memory_limit)?;
+    say_chosen(&config, output);
     output.say(format!(
         "{}: {} nodes, layers {}",
         args.source.display(),

@@ -91,16 +91,19 @@ fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Resul
     Ok(settings)
 }
 
-/// The configuration for a graph, what was chosen said, and the graph with the layers that are to be trained.
+/// The configuration for a graph, and the graph with the layers that are to be trained.
 pub fn fitted(
     settings: Settings,
     graph: MultiplexGraph,
-    output: &Output,
 ) -> xgoal::Result<(Config, MultiplexGraph)> {
     let config = settings.fit(&graph)?;
-    config.reasons().iter().for_each(|reason| output.say(reason));
     let graph = graph.select_layers(&config.layer_names())?;
     Ok((config, graph))
+}
+
+/// Says what was chosen; after all that may refuse the work, whose message is to stand alone.
+pub fn say_chosen(config: &Config, output: &Output) {
+    config.reasons().iter().for_each(|reason| output.say(reason));
 }
 
 /// Configurations of other settings for a graph that was fitted, with the same layers; it is looked at once for all.

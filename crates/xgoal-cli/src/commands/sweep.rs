@@ -1,5 +1,5 @@
 use super::trials::{self, Found, Measured};
-use super::{alike, fitted, load, plot, resolved_with, train};
+use super::{alike, fitted, load, plot, resolved_with, say_chosen, train};
 use crate::Ending;
 use crate::args::SweepArgs;
 use crate::output::{Output, Usage, count};
@@ -47,9 +47,10 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         .map(|p| resolved_with(&args.tuning, &grid.set(p)))
         .collect::<Result<_, _>>()?;
     let (graph, _) = load(&args.source, all[0].layers.as_deref(), None, output)?;
-    let (first, graph) = fitted(all[0].clone(), graph, output)?;
+    let (first, graph) = fitted(all[0].clone(), graph)?;
     let fit = alike(&first, &graph);
     let configs: Vec<Config> = all.into_iter().map(fit).collect::<Result<_, _>>()?;
+    say_chosen(&first, output);
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e))?;
 

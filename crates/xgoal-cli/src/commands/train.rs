@@ -1,4 +1,4 @@
-use super::{fitted, load, resolved, resumed};
+use super::{fitted, load, resolved, resumed, say_chosen};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
@@ -34,8 +34,9 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         None => resolved(&args.tuning)?,
     };
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let (config, graph) = fitted(settings, graph, output)?;
+    let (config, graph) = fitted(settings, graph)?;
     MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
+    say_chosen(&config, output);
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
         args.source.display(),

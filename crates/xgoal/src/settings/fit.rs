@@ -30,6 +30,8 @@ const BY_ITSELF: f64 = 0.6;
 const TOGETHER: f64 = 1.15;
 /// Sparse attributes that rise less above chance are mostly noise.
 const OWN: f64 = 0.3;
+/// Counts on fewer nodes than this prove nothing.
+const ENOUGH_NODES: usize = 256;
 /// Attributes that rise so far where no layer rises by `HARDLY` are what there is to learn from.
 const TELLS: f64 = 4.0;
 /// A layer that rises less above chance is not what there is to learn from.
@@ -55,7 +57,7 @@ impl Settings {
         let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
         let own = LazyCell::new(|| graph.own_rise());
         // Dense attributes are judged by who is joined alone.
-        let vague = || dense || *own < OWN;
+        let vague = || dense || (graph.nodes() >= ENOUGH_NODES && *own < OWN);
         let signals = match open || (self.encoder.is_none() && vague()) {
             true => signals(),
             false => Vec::new(),

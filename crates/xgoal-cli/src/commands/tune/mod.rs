@@ -8,7 +8,7 @@ use self::processes::Job;
 use self::report::{By, Report, Row};
 use self::space::{Space, Trial};
 use super::trials::{self, Found};
-use super::{alike, eval, fitted, load, resolved, resolved_with};
+use super::{alike, eval, fitted, load, resolved, resolved_with, say_chosen};
 use crate::Ending;
 use crate::args::TuneArgs;
 use crate::output::{Output, Usage, count};
@@ -28,7 +28,7 @@ const MOST_CLUSTERS: usize = 20;
 pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let (base, graph) = fitted(settings, graph, output)?;
+    let (base, graph) = fitted(settings, graph)?;
     let fit = alike(&base, &graph);
     let by = by(args, &graph)?;
     let space = Space::new(&args.search, &base)?;
@@ -38,6 +38,7 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     })?;
     let jobs = jobs(args, &all, &graph)?;
     let threads = threads(args, &all, &jobs, &graph)?;
+    say_chosen(&base, output);
     let runs = all.len() * args.seeds;
     let at_a_time = match threads.len() {
         0 => String::new(),
