@@ -63,7 +63,9 @@ def test_a_layer_that_carries_nothing_is_left_out_with_a_warning():
 
 def test_layers_that_show_nothing_by_themselves_are_added_up_with_a_warning():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 16))
+    # Words of four classes, and edges between any two nodes.
+    own = np.arange(16) // 4 == (np.arange(400) % 4)[:, None]
+    X = (rng.random((400, 16)) < np.where(own, 0.6, 0.1)).astype(float)
     layers = {name: sp.random(400, 400, 0.01, "csr", random_state=rng) for name in "abc"}
     with pytest.warns(UserWarning, match="layers: added up to one"):
         model = small(max_epochs=1).fit(layers, X)
@@ -115,6 +117,21 @@ def test_transform_encodes_nodes_never_seen(graph, fitted):
     each = fitted.transform_layers(layers, graph.X[part])
     assert list(each) == fitted.layer_names_
     np.testing.assert_allclose(sum(each.values()) / 2, Z, atol=1e-7)
+
+
+def test_what_columns_lost_is_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 12)) + 40 * np.arange(12)
+    layers = {"a": sp.random(300, 300, 0.02, "csr", random_state=rng)}
+    model = small(max_epochs=2).fit(layers, X)
+    assert model.config_["normalize_columns"] == "center"
+    assert same_bits(model.transform(layers, X), model.embedding_)
+    assert same_bits(model.transform(layers, sp.csr_array(X)), model.embedding_)
+    model.save(tmp_path / "model.safetensors")
+    assert same_bits(xgoal.load(tmp_path / "model.safetensors").transform(layers, X), model.embedding_)
+    # A node by itself is as far from the others as it was among them.
+    alone = model.transform({"a": sp.csr_array((1, 1))}, X[:1])
+    assert np.abs(alone).max() > 0
 
 
 def test_goal_is_each_layer_for_itself(graph):

@@ -36,7 +36,7 @@ class XGOAL(Estimator):
         What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
     lr, warmup, warmup_lr, warmup_mu_n, warmup_min_gain, max_epochs, patience, min_gain
         The schedule.
-    normalize_attributes, normalize_edges, self_loops
+    normalize_attributes, normalize_columns, smooth_attributes, normalize_edges, self_loops
         What is done to the graph first.
     random_state
         The seed, 0 by default as everywhere in xgoal; a NumPy generator to draw it from; or ``None`` for another
@@ -113,6 +113,8 @@ class XGOAL(Estimator):
         patience: int | None = None,
         min_gain: float | None = None,
         normalize_attributes: str | None = None,
+        normalize_columns: str | None = None,
+        smooth_attributes: int | str | None = None,
         normalize_edges: str | None = None,
         self_loops: str | None = None,
         random_state: Any = 0,
@@ -170,6 +172,8 @@ class GOAL(Estimator):
         patience: int | None = None,
         min_gain: float | None = None,
         normalize_attributes: str | None = None,
+        normalize_columns: str | None = None,
+        smooth_attributes: int | str | None = None,
         normalize_edges: str | None = None,
         self_loops: str | None = None,
         random_state: Any = 0,

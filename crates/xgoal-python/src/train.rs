@@ -10,6 +10,7 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
+use xgoal::graph::preprocess::Columns;
 use xgoal::model::{initial_weights, mean_of_layers};
 use xgoal::train::MemoryEstimate;
 
@@ -21,6 +22,7 @@ type Finished<'py> = (Model, Vec<Array<'py>>, Array<'py>, Option<Clusters<'py>>)
 #[pyclass(module = "xgoal._xgoal")]
 pub struct Trainer {
     trainer: Option<xgoal::train::Trainer<CpuEngine>>,
+    columns: Option<Columns>,
     threads: usize,
 }
 
@@ -44,13 +46,14 @@ impl Trainer {
             .map_err(raise)?;
         let (config, graph) = (fitted, fewer.as_ref().unwrap_or(graph));
         MemoryEstimate::of(graph, config.settings()).check(None).map_err(raise)?;
+        let columns = config.preprocessing().columns(graph);
         let trainer = pool::run(py, threads, || {
             let graph = config.preprocessing().apply(graph)?;
             let weights = initial_weights(&config, &graph);
             let engine = CpuEngine::new(&config, &graph, weights)?;
             Ok(xgoal::train::Trainer::new(engine, config))
         })?;
-        Ok(Self { trainer: Some(trainer), threads })
+        Ok(Self { trainer: Some(trainer), columns, threads })
     }
 
     /// What was chosen before training, and why.
@@ -72,6 +75,7 @@ impl Trainer {
         self.running()?;
         let threads = self.threads;
         let trainer = self.trainer.take().expect("it is running");
+        let columns = self.columns.take();
         let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
             let config = trainer.resolved();
             let prototypes = trainer.state()?.prototypes;
@@ -79,6 +83,7 @@ impl Trainer {
             let layers = engine.embed();
             let mean = mean_of_layers(&layers);
             let model = xgoal::model::Model::new(config, engine.weights())?;
+            let model = model.with_columns(columns)?;
             Ok((model, layers, mean, prototypes))
         })?;
         let clusters = prototypes.map(|prototypes| {

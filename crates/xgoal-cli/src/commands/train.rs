@@ -140,8 +140,8 @@ pub fn learn(
             if let Some(run) = &run
                 && stage.name == Stage::Warmup.as_str()
             {
-                let model = Model::new(trainer.config().clone(), trainer.weights())?;
-                run.keep_warmup(&model.with_space(graph.features().cloned())?)?;
+                let config = trainer.config().clone();
+                run.keep_warmup(&Model::trained(config, trainer.weights(), graph)?)?;
             }
             told = finished;
         }
@@ -170,7 +170,7 @@ pub fn learn(
     let mut engine = trainer.into_engine();
     let embeddings = mean_of_layers(&engine.embed());
     if let Some(run) = run {
-        let model = Model::new(config, engine.weights())?.with_space(graph.features().cloned())?;
+        let model = Model::trained(config, engine.weights(), graph)?;
         run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })

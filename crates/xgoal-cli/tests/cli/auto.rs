@@ -78,6 +78,8 @@ fn dense_noisy_attributes_have_the_plain_encoder_with_loops() {
         "encoder = \"gcn\"",
         "self_loops = \"all\"",
         "normalize_attributes = \"l2\"",
+        "# normalize_columns: center",
+        "normalize_columns = \"center\"",
     ] {
         assert!(config.contains(chosen), "{chosen}: {config}");
     }
@@ -90,9 +92,12 @@ fn dense_noisy_attributes_have_the_plain_encoder_with_loops() {
 
 #[test]
 fn layers_that_show_nothing_by_themselves_are_added_up_unless_they_are_named() {
+    // Words of four classes, and edges between any two nodes.
     let stream = Stream::new(3, Purpose::Planted);
-    let values: Vec<f32> = (0..400 * 16).map(|i| stream.normal(i) as f32).collect();
-    let sandbox = unrelated(&values, stream, &["a", "b", "c"]);
+    let word = |n: u64, c: u64| stream.uniform(16 * n + c) < if c / 4 == n % 4 { 0.6 } else { 0.1 };
+    let words = (0..400).flat_map(|n| (0..16).map(move |c| f32::from(u8::from(word(n, c)))));
+    let words: Vec<f32> = words.collect();
+    let sandbox = unrelated(&words, stream, &["a", "b", "c"]);
 
     let info = sandbox.xgoal(&["info", "graph.npz"]).done().stdout;
     assert_says(&info, &["auto      layers: added up to one, because none by itself"]);
@@ -107,6 +112,49 @@ fn layers_that_show_nothing_by_themselves_are_added_up_unless_they_are_named() {
     let missing = ["train", "graph.npz", "--out", "none", "--layers", "a+d"];
     let refused = sandbox.xgoal(&missing).refused(2);
     assert_says(&refused, &["`a+d`", "a, b, c"]);
+}
+
+#[test]
+fn what_all_nodes_have_in_common_does_not_hide_what_they_do_not() {
+    // Six columns far from zero, and a little that two classes have of their own.
+    let stream = Stream::new(6, Purpose::Planted);
+    let nodes = 300u64;
+    let value = |n: u64, c: u64| {
+        let class = if n % 2 == 0 { 0.7 } else { -0.7 };
+        (50.0 * (c + 1) as f64 + class + stream.normal(6 * n + c)) as f32
+    };
+    let values: Vec<f32> = (0..nodes).flat_map(|n| (0..6).map(move |c| value(n, c))).collect();
+    let edges = (0..2400u64).flat_map(|e| {
+        let (from, to) = (e % nodes, 2 * stream.substream(1).below(2 * e, nodes / 2));
+        let class = if stream.substream(1).uniform(2 * e + 1) < 0.9 { from } else { from + 1 };
+        let (a, b) = (from as u32, (to + class % 2) as u32);
+        [(a, b, 1.0), (b, a, 1.0)]
+    });
+    let mut npz = Npz::of(&planted(&Planted { nodes: 300, ..Planted::default() }));
+    for name in ["feature", "layer0", "layer1", "label"] {
+        npz.remove(name);
+    }
+    npz.floats("feature", &[300, 6], &values);
+    npz.sparse("a", &Csr::from_triplets(300, 300, edges.collect()).unwrap());
+    let label: Vec<f32> = (0..nodes).flat_map(|n| [n % 2, 1 - n % 2].map(|v| v as f32)).collect();
+    npz.floats("label", &[300, 2], &label);
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", npz.bytes());
+    let set = ["--set", "max_epochs=300", "--set", "dim=16"];
+    let nmi = |run: &str| {
+        let scores = sandbox.xgoal(&["eval", run, "graph.npz", "--json"]).done().json();
+        scores["nmi"]["mean"].as_f64().unwrap()
+    };
+    sandbox.xgoal(&[&["train", "graph.npz", "--out", "run"][..], &set].concat()).done();
+    assert!(nmi("run") > 0.8, "{}", nmi("run"));
+    let raw = ["--set", "normalize_columns=none", "--set", "smooth_attributes=0"];
+    sandbox.xgoal(&[&["train", "graph.npz", "--out", "raw"][..], &set, &raw].concat()).done();
+    assert!(nmi("raw") < 0.3, "{}", nmi("raw"));
+    // The model keeps the means, for this graph and for others.
+    sandbox.xgoal(&["embed", "run", "graph.npz", "--out", "z.npy"]).done();
+    assert!(sandbox.read("z.npy") == sandbox.read("run/embeddings.npy"));
+    let many = ["train", "graph.npz", "--out", "none", "--set", "smooth_attributes=9"];
+    assert_says(&sandbox.xgoal(&many).refused(2), &["smooth_attributes", "9", "from 0 to 8"]);
 }
 
 #[test]

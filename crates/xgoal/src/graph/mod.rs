@@ -1,6 +1,7 @@
 //! The attributed multiplex graph: named layers over the same nodes, attributes, and what is known
 //! about the nodes.
 
+mod columns;
 mod copies;
 pub mod features;
 mod fingerprint;
@@ -9,6 +10,7 @@ pub mod planted;
 pub mod preprocess;
 mod rise;
 mod signal;
+mod smooth;
 mod summary;
 pub mod sums;
 

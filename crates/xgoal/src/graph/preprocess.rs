@@ -1,17 +1,20 @@
 //! What is done to a graph before it is encoded.
 //!
-//! - attributes: each row divided by its sum of absolute values (`l1`), by its Euclidean norm (`l2`),
-//!   or left alone (`none`); empty rows stay zero;
+//! - attributes: columns lose what all nodes have in common ([`Columns`]), if asked; then each row is divided by its sum of absolute values (`l1`), by its Euclidean norm (`l2`),
+//!   or left alone (`none`); empty rows stay zero. If asked they are then smoothed over the layers, so many times, and rows are
+//!   divided again. Columns without their means, and smoothed rows, are stored dense;
 //! - edges: a node whose row is empty gets a self-loop of weight 1 (`self_loops = "isolated"`), or every node that has
 //!   none gets one as heavy as its edges are on average (`all`); then
 //!   `D^-1/2 A D^-1/2` with `D` the row sums (`symmetric`), or no scaling (`none`).
 //!
 //! Sums run in f64, so weights up to f32's range are safe.
 
+pub use super::columns::Columns;
+use super::smooth::smooth;
 use super::{Layer, MultiplexGraph};
 use crate::error::{Error, Result};
-use crate::matrix::{Csr, Matrix};
-use crate::settings::{AttributeNorm, EdgeNorm, SelfLoops};
+use crate::matrix::{Csr, Dense, Matrix};
+use crate::settings::{AttributeNorm, ColumnNorm, EdgeNorm, SelfLoops};
 use std::borrow::Cow;
 
 /// The preprocessing part of the settings.
@@ -19,6 +22,10 @@ use std::borrow::Cow;
 pub struct Preprocessing {
     /// How attribute rows are scaled.
     pub attributes: AttributeNorm,
+    /// What is done to their columns first.
+    pub columns: ColumnNorm,
+    /// How often they are smoothed over the layers.
+    pub smooth: usize,
     /// How edge weights are scaled.
     pub edges: EdgeNorm,
     /// Who gets a self-loop.
@@ -69,33 +76,52 @@ impl Normalized<'_> {
 }
 
 impl Preprocessing {
-    /// Applies the settings to a graph.
+    /// Applies the settings to a graph that is to be trained on.
     pub fn apply<'a>(&self, graph: &'a MultiplexGraph) -> Result<Preprocessed<'a>> {
+        self.apply_with(graph, self.columns(graph).as_ref())
+    }
+
+    /// What the columns of this graph's attributes lose, where they do.
+    pub fn columns(&self, graph: &MultiplexGraph) -> Option<Columns> {
+        Columns::of(graph.attributes(), self.columns)
+    }
+
+    /// Applies the settings to a graph whose columns lose what those of another one do.
+    pub fn apply_with<'a>(
+        &self,
+        graph: &'a MultiplexGraph,
+        columns: Option<&Columns>,
+    ) -> Result<Preprocessed<'a>> {
         Ok(Preprocessed {
             layers: graph.layers().iter().map(|l| self.layer(l)).collect::<Result<_>>()?,
-            attributes: self.scale_attributes(graph.attributes()),
+            attributes: self.attributes(graph, columns),
         })
     }
 
-    fn scale_attributes<'a>(&self, attributes: &'a Matrix) -> Cow<'a, Matrix> {
-        let norm = self.attributes;
-        let mut attributes = Cow::Borrowed(attributes);
-        if norm == AttributeNorm::None {
-            return attributes;
+    /// Whether attributes are stored dense whatever they were.
+    pub(crate) fn makes_dense(&self) -> bool {
+        self.columns != ColumnNorm::None || self.smooth > 0
+    }
+
+    fn attributes<'a>(
+        &self,
+        graph: &'a MultiplexGraph,
+        columns: Option<&Columns>,
+    ) -> Cow<'a, Matrix> {
+        if !self.makes_dense() {
+            return scale_rows(self.attributes, Cow::Borrowed(graph.attributes()));
         }
-        match attributes.to_mut() {
-            Matrix::Sparse(m) => {
-                let indptr = m.indptr().to_vec();
-                for w in indptr.windows(2) {
-                    scale_row(norm, &mut m.values_mut()[w[0]..w[1]]);
-                }
-            }
-            Matrix::Dense(m) => {
-                let cols = m.cols();
-                m.values_mut().chunks_mut(cols).for_each(|row| scale_row(norm, row));
-            }
+        let mut attributes = dense(graph.attributes());
+        if let Some(columns) = columns {
+            columns.apply(&mut attributes);
         }
-        attributes
+        scale_dense(self.attributes, &mut attributes);
+        let layers: Vec<&Csr> = graph.layers().iter().map(|layer| &layer.adjacency).collect();
+        for _ in 0..self.smooth {
+            attributes = smooth(&layers, &attributes);
+            scale_dense(self.attributes, &mut attributes);
+        }
+        Cow::Owned(Matrix::Dense(attributes))
     }
 
     fn layer<'a>(&self, layer: &'a Layer) -> Result<Normalized<'a>> {
@@ -112,6 +138,43 @@ impl Preprocessing {
         };
         Ok(Normalized { weights, factors })
     }
+}
+
+/// A copy with every entry stored.
+fn dense(matrix: &Matrix) -> Dense {
+    match matrix {
+        Matrix::Dense(m) => m.clone(),
+        Matrix::Sparse(m) => {
+            let mut dense = Dense::zeros(m.rows(), m.cols());
+            for r in 0..m.rows() {
+                let (columns, values) = m.row(r);
+                let row = &mut dense.values_mut()[r * m.cols()..][..m.cols()];
+                columns.iter().zip(values).for_each(|(c, v)| row[*c as usize] = *v);
+            }
+            dense
+        }
+    }
+}
+
+fn scale_rows(norm: AttributeNorm, mut attributes: Cow<'_, Matrix>) -> Cow<'_, Matrix> {
+    if norm == AttributeNorm::None {
+        return attributes;
+    }
+    match attributes.to_mut() {
+        Matrix::Sparse(m) => {
+            let indptr = m.indptr().to_vec();
+            for w in indptr.windows(2) {
+                scale_row(norm, &mut m.values_mut()[w[0]..w[1]]);
+            }
+        }
+        Matrix::Dense(m) => scale_dense(norm, m),
+    }
+    attributes
+}
+
+fn scale_dense(norm: AttributeNorm, m: &mut Dense) {
+    let cols = m.cols();
+    m.values_mut().chunks_mut(cols).for_each(|row| scale_row(norm, row));
 }
 
 fn scale_row(norm: AttributeNorm, row: &mut [f32]) {
@@ -208,7 +271,13 @@ mod tests {
     }
 
     fn preprocessing(attributes: AttributeNorm) -> Preprocessing {
-        Preprocessing { attributes, edges: EdgeNorm::Symmetric, self_loops: SelfLoops::Isolated }
+        Preprocessing {
+            attributes,
+            columns: ColumnNorm::None,
+            smooth: 0,
+            edges: EdgeNorm::Symmetric,
+            self_loops: SelfLoops::Isolated,
+        }
     }
 
     #[test]
@@ -225,9 +294,9 @@ mod tests {
     fn every_node_gets_a_loop_like_its_edges() {
         let g = graph(vec![(0, 1, 2.0), (0, 2, 4.0), (1, 0, 2.0), (1, 1, 6.0)]);
         let all = Preprocessing {
-            attributes: AttributeNorm::None,
             edges: EdgeNorm::None,
             self_loops: SelfLoops::All,
+            ..preprocessing(AttributeNorm::None)
         };
         let out = all.apply(&g).unwrap();
         let weights = &out.layers[0].weights;
@@ -246,6 +315,50 @@ mod tests {
         assert_eq!(values(AttributeNorm::L1), [0.25, 0.75, 0.0, 0.0, -3.0 / 7.0, 4.0 / 7.0]);
         assert_eq!(values(AttributeNorm::L2)[4..], [-0.6, 0.8]);
         assert_eq!(values(AttributeNorm::None)[..2], [1.0, 3.0]);
+    }
+
+    #[test]
+    fn columns_then_rows_then_neighbours() {
+        let g = graph(vec![(0, 1, 2.0)]);
+        let with = |columns, smooth, norm| {
+            let all = Preprocessing { columns, smooth, ..preprocessing(norm) };
+            let sparse = Matrix::Sparse(g.attributes().clone().into_csr());
+            let sparse = MultiplexGraph::new(g.layers().to_vec(), sparse).unwrap();
+            // However they are stored, the same comes of it.
+            let out = all.apply(&g).unwrap().attributes.into_owned();
+            assert_eq!(out, all.apply(&sparse).unwrap().attributes.into_owned());
+            match out {
+                Matrix::Dense(m) => m.into_values(),
+                Matrix::Sparse(_) => panic!("is dense"),
+            }
+        };
+        let (center, none) = (ColumnNorm::Center, ColumnNorm::None);
+        let third = 1.0 / 3.0;
+        let centred = with(center, 0, AttributeNorm::None);
+        let expected = [1.0 + 2.0 * third, 2.0 * third, 2.0 * third, -7.0 * third];
+        assert!(centred.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{centred:?}");
+        // The first node becomes the mean of itself, (0.25, 0.75), and of its neighbour, (0, 0), and is scaled again.
+        assert_eq!(with(none, 1, AttributeNorm::L1)[..4], [0.25, 0.75, 0.0, 0.0]);
+        assert_eq!(with(none, 1, AttributeNorm::None)[..4], [0.5, 1.5, 0.0, 0.0]);
+        assert_eq!(with(none, 2, AttributeNorm::None)[..4], [0.25, 0.75, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn another_graph_loses_what_the_first_did() {
+        let g = graph(vec![(0, 1, 1.0)]);
+        let all = Preprocessing { columns: ColumnNorm::Center, ..preprocessing(AttributeNorm::L2) };
+        let columns = all.columns(&g).unwrap();
+        let one = Matrix::Dense(Dense::from_vec(1, 2, vec![1.0, 3.0]).unwrap());
+        let alone = Layer { name: "a".into(), adjacency: Csr::empty(1, 1) };
+        let one = MultiplexGraph::new(vec![alone], one).unwrap();
+        let row = |p: &Preprocessed<'_>| match &*p.attributes {
+            Matrix::Dense(m) => m.row(0).to_vec(),
+            Matrix::Sparse(_) => panic!("is dense"),
+        };
+        let whole = row(&all.apply(&g).unwrap());
+        assert_eq!(row(&all.apply_with(&one, Some(&columns)).unwrap()), whole);
+        // By its own mean nothing would be left of it.
+        assert_eq!(row(&all.apply(&one).unwrap()), [0.0, 0.0]);
     }
 
     #[test]

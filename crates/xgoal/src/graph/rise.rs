@@ -12,8 +12,9 @@
 //! means over a node and its neighbours, and chance exchanges the nodes whose attributes these are.
 
 use super::signal::Attributes;
+use super::smooth::smooth;
 use super::{MultiplexGraph, sums};
-use crate::matrix::{Csr, centre, leading};
+use crate::matrix::{Csr, Dense, centre, leading};
 use crate::random::{Purpose, Stream};
 use rayon::prelude::*;
 
@@ -46,25 +47,56 @@ impl MultiplexGraph {
 
     /// The same for the sum of layers.
     pub(crate) fn sum_rise(&self, names: &[String]) -> f64 {
-        let layers = self.layers().iter().filter(|layer| names.contains(&layer.name));
-        let sum = sums::sum(&layers.map(|layer| &layer.adjacency).collect::<Vec<_>>());
-        self.rises(&[&sum])[0]
+        self.rises(&[&sums::sum(&self.named(names))])[0]
+    }
+
+    /// The same where attributes were smoothed over these layers so many times; each entry of them is stored.
+    pub(crate) fn smoothed_rise(&self, names: &[String], passes: usize) -> f64 {
+        let attributes = Attributes::new(self.attributes());
+        let layers = self.named(names);
+        let sum = sums::sum(&layers);
+        let smoothed = |of: &dyn Fn(usize) -> usize| {
+            let cols = self.attributes().cols();
+            let mut rows = Dense::zeros(self.nodes(), cols);
+            for (node, row) in rows.values_mut().chunks_exact_mut(cols).enumerate() {
+                let entries = attributes.unit_row(of(node));
+                entries.into_iter().for_each(|(column, v)| row[column as usize] = v);
+            }
+            let rows = (0..passes).fold(rows, |rows, _| smooth(&layers, &rows));
+            means(&sum, |node| (0..).zip(rows.row(node).iter().copied()).collect())
+        };
+        let exchanged = self.exchanged();
+        rise(&smoothed(&|node| node), &smoothed(&|node| exchanged[node] as usize))
     }
 
     fn rises(&self, layers: &[&Csr]) -> Vec<f64> {
         let attributes = Attributes::new(self.attributes());
+        let exchanged = self.exchanged();
+        let of_layer = |edges: &&Csr| {
+            let own = means(edges, |node| attributes.unit_row(node));
+            let others = means(edges, |node| attributes.unit_row(exchanged[node] as usize));
+            rise(&own, &others)
+        };
+        layers.iter().map(of_layer).collect()
+    }
+
+    fn named(&self, names: &[String]) -> Vec<&Csr> {
+        let layers = self.layers().iter().filter(|layer| names.contains(&layer.name));
+        layers.map(|layer| &layer.adjacency).collect()
+    }
+
+    /// Whose attributes each node has by chance.
+    fn exchanged(&self) -> Vec<u32> {
         let mut exchanged = vec![0; self.nodes()];
         stream(1).permutation(&mut exchanged);
-        let of_layer = |edges: &Csr| {
-            let nodes: Vec<usize> = spread(self.nodes(), NODES).collect();
-            let means = |of: &(dyn Fn(usize) -> usize + Sync)| -> Vec<Row> {
-                let row = |node: usize| attributes.unit_row(of(node));
-                nodes.par_iter().map(|node| mean(edges, *node, row)).collect()
-            };
-            rise(&means(&|n| n), &means(&|n| exchanged[n] as usize))
-        };
-        layers.iter().map(|edges| of_layer(edges)).collect()
+        exchanged
     }
+}
+
+/// The means of the rows of nodes, evenly spread, and their neighbours.
+fn means(edges: &Csr, row: impl Fn(usize) -> Row + Sync) -> Vec<Row> {
+    let nodes: Vec<usize> = spread(edges.rows(), NODES).collect();
+    nodes.par_iter().map(|node| mean(edges, *node, &row)).collect()
 }
 
 fn stream(of: u64) -> Stream {
@@ -212,6 +244,17 @@ mod tests {
         let shown = planted(0.4, 0.9);
         assert!(shown.layer_rises()[0] > 2.0, "{:?}", shown.layer_rises());
         assert!(shown.layer_rises()[0] > shown.own_rise());
+    }
+
+    #[test]
+    fn more_of_what_neighbours_share_rises_when_attributes_are_smoothed() {
+        let weak = planted(0.2, 0.9);
+        let names = weak.layer_names();
+        let rises: Vec<f64> = (0..2).map(|passes| weak.smoothed_rise(&names, passes)).collect();
+        assert_eq!(rises[0], weak.sum_rise(&names));
+        assert!(rises[1] > 1.5 * rises[0], "{rises:?}");
+        let unrelated = planted(0.2, 0.0);
+        assert!(unrelated.smoothed_rise(&names, 1) < 0.5);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! over random edges e = (a, b), with b' the end of another one. Sparse attributes count by their rarity,
 //! `ln(N / nodes that have it)`; columns of dense ones are centred and scaled first.
 
+use super::columns::moments;
 use super::{Layer, MultiplexGraph};
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::random::{Purpose, Stream};
@@ -132,19 +133,8 @@ impl<'a> Attributes<'a> {
                 Self::Sparse(m, rarity.collect())
             }
             Matrix::Dense(m) => {
-                let mut sums = vec![(0.0, 0.0); m.cols()];
-                for r in 0..m.rows() {
-                    for (sum, v) in sums.iter_mut().zip(m.row(r)) {
-                        let v = f64::from(*v);
-                        *sum = (sum.0 + v, sum.1 + v * v);
-                    }
-                }
-                let scale = |(sum, squares): (f64, f64)| {
-                    let mean = sum / nodes;
-                    let variance = squares / nodes - mean * mean;
-                    (mean, if variance > 0.0 { variance.sqrt().recip() } else { 0.0 })
-                };
-                Self::Dense(m, sums.into_iter().map(scale).collect())
+                let scales = moments(matrix).into_iter().map(|of| (of.mean, of.scale()));
+                Self::Dense(m, scales.collect())
             }
         }
     }

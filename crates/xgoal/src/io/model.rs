@@ -2,6 +2,8 @@
 //!
 //! A model file holds, for layer `v` from 0, the tensors `layers.v.weight` (attributes x dim),
 //! `layers.v.self_weight` (the same shape, absent for a plain GCN) and `layers.v.bias` (dim), all f32;
+//! where columns lose their means `columns.mean`, and where they are divided by their deviations `columns.scale`, one over
+//! these (attributes);
 //! and in its metadata `format` = `xgoal`, `version` = `1`, `config`, the resolved settings as TOML, what a graph must
 //! have (`attributes`, their number, and `layers`, their names as JSON), a `checksum`, and where the source named its
 //! attributes `features`, what each column is, as JSON. Files of the first release have only the first three.
@@ -10,9 +12,10 @@ use super::atomic;
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
 use super::torch::{self, Tensor};
 use crate::error::{Error, ParseError, Result};
+use crate::graph::preprocess::Columns;
 use crate::matrix::Dense;
 use crate::model::{LayerWeights, Model};
-use crate::settings::{Encoder, Settings};
+use crate::settings::{ColumnNorm, Encoder, Settings};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -47,6 +50,14 @@ fn content(model: &Model) -> (Tensors<'_>, BTreeMap<String, String>) {
         metadata.insert("features".to_string(), text);
     }
     let mut tensors = Tensors::default();
+    for (name, values) in [
+        ("columns.mean", model.columns().map(Columns::means)),
+        ("columns.scale", model.columns().and_then(Columns::scales)),
+    ] {
+        if let Some(values) = values {
+            tensors.push_f32(name.into(), &[values.len()], values);
+        }
+    }
     for (v, weights) in model.weights().iter().enumerate() {
         tensors.push_weights(&format!("layers.{v}"), weights);
     }
@@ -75,7 +86,16 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
             wrong(format!("`features` in the file's metadata cannot be read: {e}"))
         })?),
     };
-    let model = Model::new(settings.validate(&layers)?, weights)?.with_space(space)?;
+    let columns = match settings.normalize_columns.unwrap_or_default() {
+        ColumnNorm::None => None,
+        ColumnNorm::Center => Some(Columns::try_new(file.f32("columns.mean")?, None)?),
+        ColumnNorm::Standard => {
+            let scales = Some(file.f32("columns.scale")?);
+            Some(Columns::try_new(file.f32("columns.mean")?, scales)?)
+        }
+    };
+    let model = Model::new(settings.validate(&layers)?, weights)?;
+    let model = model.with_space(space)?.with_columns(columns)?;
     // What the metadata says for others to read must be what the tensors are.
     if let Some(found) = file.optional_entry("attributes") {
         file.entry("checksum")?;
@@ -177,6 +197,29 @@ mod tests {
     use super::*;
     use crate::graph::features::{FeatureBlock, FeatureColumns, FeatureSpace, Scale, Term};
     use crate::model::random_weights;
+
+    #[test]
+    fn columns_come_back_and_must_be_there() {
+        for norm in ["center", "standard"] {
+            let mut settings = Settings::default();
+            settings.set("dim", "2").unwrap();
+            settings.set("normalize_columns", norm).unwrap();
+            let config = settings.validate(&["a".into()]).unwrap();
+            let weights = random_weights(&config, 3);
+            let bare = Model::new(config, weights).unwrap();
+            let scales = (norm == "standard").then(|| vec![0.5, 0.0, 7.0]);
+            let columns = Columns::try_new(vec![1.5, -2.0, 0.25], scales).unwrap();
+            let model = bare.clone().with_columns(Some(columns)).unwrap();
+            assert_eq!(from_bytes(&to_bytes(&model).unwrap()).unwrap(), model);
+            let message = from_bytes(&to_bytes(&bare).unwrap()).unwrap_err().to_string();
+            assert!(message.contains("columns."), "{message}");
+            let few = Columns::try_new(vec![1.0], None).unwrap();
+            let message = bare.clone().with_columns(Some(few)).unwrap_err().to_string();
+            assert_eq!(message, "a model of 3 attributes, but means of 1 columns");
+            let message = bare.with_columns(None).unwrap_err().to_string();
+            assert!(message.contains(&format!("`{norm}`")), "{message}");
+        }
+    }
 
     fn model(encoder: &str) -> Model {
         let mut settings = Settings::default();

@@ -8,10 +8,11 @@ use crate::engine::cpu;
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::graph::features::FeatureSpace;
+use crate::graph::preprocess::Columns;
 use crate::matrix::Dense;
 use crate::random::Stream;
 use crate::real::Real;
-use crate::settings::{Config, Encoder};
+use crate::settings::{ColumnNorm, Config, Encoder};
 
 /// Weights of one layer's encoder, `act(A X W + X W' + b)`.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +95,7 @@ pub struct Model {
     config: Config,
     weights: Vec<LayerWeights>,
     space: Option<FeatureSpace>,
+    columns: Option<Columns>,
 }
 
 impl Model {
@@ -140,7 +142,49 @@ impl Model {
                 )));
             }
         }
-        Ok(Self { config, weights, space: None })
+        Ok(Self { config, weights, space: None, columns: None })
+    }
+
+    /// What training on a graph came to, with what it keeps of that graph's attributes.
+    pub fn trained(
+        config: Config,
+        weights: Vec<LayerWeights>,
+        graph: &MultiplexGraph,
+    ) -> Result<Self> {
+        let columns = config.preprocessing().columns(graph);
+        let model = Self::new(config, weights)?.with_space(graph.features().cloned())?;
+        model.with_columns(columns)
+    }
+
+    /// Keeps what columns of attributes lost in training, so that those of new graphs lose the same.
+    pub fn with_columns(mut self, columns: Option<Columns>) -> Result<Self> {
+        let count = columns.as_ref().map_or(self.features(), |columns| columns.means().len());
+        if count != self.features() {
+            return Err(Error::Data(format!(
+                "a model of {} attributes, but means of {count} columns",
+                self.features()
+            )));
+        }
+        let norm = match columns.as_ref().map(Columns::scales) {
+            None => ColumnNorm::None,
+            Some(None) => ColumnNorm::Center,
+            Some(Some(_)) => ColumnNorm::Standard,
+        };
+        let asked = self.config.preprocessing().columns;
+        if norm != asked {
+            return Err(Error::Data(format!(
+                "a model whose columns are to be normalised by `{}`, with what `{}` needs",
+                asked.as_str(),
+                norm.as_str()
+            )));
+        }
+        self.columns = columns;
+        Ok(self)
+    }
+
+    /// What columns of attributes lost in training, where they did.
+    pub fn columns(&self) -> Option<&Columns> {
+        self.columns.as_ref()
     }
 
     /// Keeps what the attributes it was trained on are, so that new graphs are encoded by name.
@@ -215,7 +259,11 @@ impl Model {
                 graph.attributes().cols()
             )));
         }
-        let preprocessed = self.config.preprocessing().apply(graph)?;
+        let preprocessing = self.config.preprocessing();
+        if preprocessing.columns != ColumnNorm::None && self.columns.is_none() {
+            return Err(Error::Data("the model lacks the means of its columns".into()));
+        }
+        let preprocessed = preprocessing.apply_with(graph, self.columns())?;
         Ok(cpu::embed(&self.config, &preprocessed, &self.weights))
     }
 }

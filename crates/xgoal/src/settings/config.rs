@@ -53,6 +53,8 @@ impl Settings {
             let value = value as f64;
             range(key, value, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&value))?;
         }
+        let passes = self.smooth_attributes.unwrap_or_default();
+        range("smooth_attributes", passes as f64, "from 0 to 8", passes <= 8)?;
         for (key, value) in [
             ("lambda_n", self.lambda_n),
             ("lambda_c", self.lambda_c.unwrap_or(LAMBDA_C)),
@@ -96,6 +98,8 @@ impl Settings {
         self.start.get_or_insert_default();
         self.warmup_min_gain = Some(self.warmup_share());
         self.normalize_attributes.get_or_insert_default();
+        self.normalize_columns.get_or_insert_default();
+        self.smooth_attributes.get_or_insert_default();
         self.self_loops.get_or_insert_default();
         Ok(Config { settings: self, layers, reasons: Vec::new() })
     }
@@ -189,6 +193,8 @@ impl Config {
     pub fn preprocessing(&self) -> Preprocessing {
         Preprocessing {
             attributes: self.settings.normalize_attributes.unwrap_or_default(),
+            columns: self.settings.normalize_columns.unwrap_or_default(),
+            smooth: self.settings.smooth_attributes.unwrap_or_default(),
             edges: self.settings.normalize_edges,
             self_loops: self.settings.self_loops.unwrap_or_default(),
         }

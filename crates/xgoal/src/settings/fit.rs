@@ -2,7 +2,7 @@
 //!
 //! - `layers`: one that carries nothing is left out. Its encoder would give every node the attributes of strangers, and the
 //!   final mean would hold them. So is one that is nearly a copy of another: the mean would count it twice.
-//! - `layers`, too: three or more of which none shows by itself more than chance would, or much less than their sum, are added
+//! - `layers`, too: three or more, of sparse attributes, of which none shows by itself more than chance would, or much less than their sum, are added
 //!   up. Each encoder sees one layer, and where the signal is in all of them together each would learn noise.
 //! - `start`: along the principal directions of the attributes where these show much more than chance would and no layer does.
 //!   What can be learnt is in the attributes then, and random weights, with what contrast makes of them, keep less of it.
@@ -12,9 +12,13 @@
 //!   among others it does not.
 //! - `start` of such encoders: along the principal directions. A random projection stretches some directions several times
 //!   as far as others, and what few counts come to is so small that the bias outweighs it, in all nodes alike.
+//! - `normalize_columns`: columns of dense attributes lose their means. What all nodes have in common says nothing about
+//!   any, but means over neighbours hold little else, and contrast cannot begin. Columns of very different sizes are also
+//!   divided by their deviations, lest one of them is all that counts.
+//! - `smooth_attributes`: noisy dense attributes are smoothed over the layers where much more rises above chance then.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
-use super::{AttributeNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
+use super::{AttributeNorm, ColumnNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
 use crate::error::Result;
 use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};
 use std::cell::LazyCell;
@@ -34,6 +38,16 @@ const OWN: f64 = 0.3;
 const ENOUGH_NODES: usize = 256;
 /// Attributes that rise so far where no layer rises by `HARDLY` are what there is to learn from.
 const TELLS: f64 = 4.0;
+/// Columns of which the widest is so many times as wide as the median one are of different kinds.
+const WIDER: f64 = 30.0;
+/// Attributes are smoothed where the layers' sum rises so many times as far then.
+const SMOOTHER: f64 = 1.5;
+/// What rises by less is nothing to speak of.
+const NOTHING: f64 = 0.1;
+/// Attributes that were smoothed are smoothed again only while the layers' sum rises by less.
+const ENOUGH: f64 = 1.0;
+/// Most often that they are.
+const PASSES: usize = 3;
 /// A layer that rises less above chance is not what there is to learn from.
 const HARDLY: f64 = 1.0;
 
@@ -86,12 +100,27 @@ impl Settings {
         let unclear = likeness < TELLING && signals.iter().all(|s| s.closure < RANDOM_CLOSURE);
         let sum_has_a_name = names.len() > 2 && !names.iter().any(|name| name.contains('+'));
         let noisy = !signals.is_empty() && likeness < TELLING && vague();
-        // Noisy counts are better apart, even where no layer shows anything by itself.
+        let plain = self.encoder.is_none() && noisy;
+        if self.smooth_attributes.is_none() && plain && dense {
+            let rises = smoothing(graph, &names, *rise);
+            let passes = rises.len() - 1;
+            self.smooth_attributes = Some(passes);
+            if passes > 0 {
+                let (before, after) = (rises[0], rises[passes]);
+                reasons.push(format!(
+                    "smooth_attributes: {passes}, because more rises above chance then (rise {after:.2}) than before \
+                     ({before:.2})"
+                ));
+            }
+        }
+        // Dense ones that were smoothed over all layers hold what these show together already, and noisy counts are better
+        // apart, even where no layer shows anything by itself.
         if open
             && unclear
             && sum_has_a_name
-            && (dense || !noisy)
-            && let Some(because) = shows_more_added_up(graph, &names, likeness, dense, *rise)
+            && !dense
+            && !noisy
+            && let Some(because) = shows_more_added_up(graph, &names, likeness, *rise)
         {
             names = vec![names.join("+")];
             reasons.push(format!(
@@ -108,7 +137,11 @@ impl Settings {
                 *own, *rise
             ));
         }
-        let plain = self.encoder.is_none() && noisy;
+        if self.normalize_columns.is_none() && dense {
+            let (norm, because) = column_norm(graph);
+            self.normalize_columns = Some(norm);
+            reasons.push(format!("normalize_columns: {}, because {because}", norm.as_str()));
+        }
         if self.normalize_attributes.is_none() && (dense || plain) {
             self.normalize_attributes = Some(AttributeNorm::L2);
             let because = if dense { "most attributes are not zero" } else { "attributes are few" };
@@ -144,6 +177,8 @@ impl Settings {
         self.start = self.start.or(fitted.start);
         self.warmup_min_gain = self.warmup_min_gain.or(fitted.warmup_min_gain);
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
+        self.normalize_columns = self.normalize_columns.or(fitted.normalize_columns);
+        self.smooth_attributes = self.smooth_attributes.or(fitted.smooth_attributes);
         self.self_loops = self.self_loops.or(fitted.self_loops);
         self
     }
@@ -170,18 +205,51 @@ fn is_dense(graph: &MultiplexGraph) -> bool {
     attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
 }
 
-/// Why layers should be added up, in words, if they should. Dense ones that rise by themselves are better apart.
+/// What to do to the columns of dense attributes, and why.
+fn column_norm(graph: &MultiplexGraph) -> (ColumnNorm, String) {
+    let mut widths: Vec<f64> = graph.column_deviations().into_iter().filter(|w| *w > 0.0).collect();
+    widths.sort_by(f64::total_cmp);
+    match (widths.last(), widths.get(widths.len() / 2)) {
+        (Some(widest), Some(median)) if *widest >= WIDER * median => {
+            let times = widest / median;
+            let because = format!("the widest column is {times:.0} times as wide as the median");
+            (ColumnNorm::Standard, because)
+        }
+        _ => (ColumnNorm::Center, "most attributes are not zero".into()),
+    }
+}
+
+/// How far the sum of these layers, of which the best rises so far, rises before any pass of smoothing, and after each that
+/// is worth it.
+fn smoothing(graph: &MultiplexGraph, layers: &[String], best: f64) -> Vec<f64> {
+    let mut rises = vec![graph.sum_rise(layers)];
+    while rises.len() <= PASSES {
+        let (passes, before) = (rises.len(), rises[rises.len() - 1]);
+        if passes > 1 && before >= ENOUGH {
+            break;
+        }
+        let after = graph.smoothed_rise(layers, passes);
+        // Where no layer shows anything, there is nothing to lose.
+        let times = if passes == 1 && best < BY_ITSELF { 1.0 } else { SMOOTHER };
+        if after < (times * before).max(NOTHING) {
+            break;
+        }
+        rises.push(after);
+    }
+    rises
+}
+
+/// Why layers of sparse attributes should be added up, in words, if they should.
 fn shows_more_added_up(
     graph: &MultiplexGraph,
     names: &[String],
     likeness: f64,
-    dense: bool,
     rise: f64,
 ) -> Option<String> {
     if likeness < CLEAR && rise < BY_ITSELF {
         return Some(format!("none by itself shows more than chance would (rise {rise:.2})"));
     }
-    let together = (!dense).then(|| graph.sum_rise(names))?;
+    let together = graph.sum_rise(names);
     (together >= TOGETHER * rise).then(|| {
         format!("together they show more (rise {together:.2}) than the best one ({rise:.2})")
     })
@@ -241,6 +309,7 @@ mod tests {
         given.set("encoder", "first-order").unwrap();
         given.set("normalize_attributes", "none").unwrap();
         given.set("start", "random").unwrap();
+        given.set("normalize_columns", "none").unwrap();
         let given = given.fit(&graph(false)).unwrap();
         assert_eq!(given.encoder(), Encoder::FirstOrder);
         assert_eq!(given.settings().normalize_attributes, Some(AttributeNorm::None));
@@ -259,32 +328,59 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_show_nothing_by_themselves_are_added_up() {
-        let stream = Stream::new(1, Purpose::Planted);
-        let random = |name: &str, of: u64| {
-            let end = |i: u64| stream.substream(of).below(i, 200) as u32;
-            let entries = (0..1000).map(|e| (end(2 * e), end(2 * e + 1), 1.0)).collect();
-            Layer { name: name.into(), adjacency: Csr::from_triplets(200, 200, entries).unwrap() }
+    fn columns_of_dense_attributes_lose_their_means() {
+        let chosen = |widest: f32, set: &[(&str, &str)]| {
+            let base = graph(false);
+            let Matrix::Dense(mut values) = base.attributes().clone() else { panic!("is dense") };
+            values.values_mut().iter_mut().step_by(16).for_each(|v| *v *= widest);
+            let graph = MultiplexGraph::new(base.layers().to_vec(), Matrix::Dense(values)).unwrap();
+            let mut settings = Settings::default();
+            set.iter().for_each(|(key, value)| settings.set(key, value).unwrap());
+            let fitted = settings.fit(&graph).unwrap();
+            let said = fitted.reasons().iter().any(|r| r.starts_with("normalize_columns"));
+            (fitted.settings().normalize_columns.unwrap(), said)
         };
-        let fitted = |names: &[&str], graph: MultiplexGraph| {
-            let layers = names.iter().zip(1..).map(|(name, of)| random(name, of));
-            let layers = graph.layers().iter().cloned().chain(layers).collect();
-            let graph = MultiplexGraph::new(layers, graph.attributes().clone()).unwrap();
-            Settings::default().fit(&graph).unwrap()
+        assert_eq!(chosen(1.0, &[]), (ColumnNorm::Center, true));
+        assert_eq!(chosen(100.0, &[]), (ColumnNorm::Standard, true));
+        assert_eq!(chosen(100.0, &[("normalize_columns", "none")]), (ColumnNorm::None, false));
+    }
+
+    #[test]
+    fn noisy_dense_attributes_are_smoothed_where_layers_show_more_then() {
+        // Four classes that attributes hardly show, and edges that stay within one or do not.
+        let stream = Stream::new(7, Purpose::Planted);
+        let nodes = 1200u64;
+        let value = |n: u64, c: u64| {
+            0.25 * stream.normal(1_000_000 + 32 * (n % 4) + c) + stream.normal(32 * n + c)
         };
-        let weak = fitted(&["b", "c"], graph(false));
-        assert_eq!(weak.layer_names(), ["pairs+b+c"]);
-        assert!(weak.reasons()[0].starts_with("layers: added up to one"), "{:?}", weak.reasons());
-        // Two layers, one that is clear, one of closed groups, or a name that a sum could not have.
-        assert_eq!(fitted(&["b"], graph(false)).layer_names(), ["pairs", "b"]);
-        assert_eq!(fitted(&["b", "c"], graph(true)).layer_names(), ["pairs", "b", "c"]);
-        assert_eq!(fitted(&["b", "c++"], graph(false)).layer_names(), ["pairs", "b", "c++"]);
-        let fives =
-            (0..200u32).flat_map(|n| (0..5).map(move |k| (n, n / 5 * 5 + k, 1.0))).collect();
-        let adjacency = Csr::from_triplets(200, 200, fives).unwrap();
-        let closed = vec![Layer { name: "fives".into(), adjacency }];
-        let closed = MultiplexGraph::new(closed, graph(false).attributes().clone()).unwrap();
-        assert_eq!(fitted(&["b", "c"], closed).layer_names(), ["fives", "b", "c"]);
+        let values = (0..nodes).flat_map(|n| (0..32).map(move |c| value(n, c) as f32)).collect();
+        let attributes = Matrix::Dense(Dense::from_vec(1200, 32, values).unwrap());
+        let layer = |name: &str, of: u64, within: f64| {
+            let draw = stream.substream(of);
+            let edges = (0..6 * nodes).flat_map(|e| {
+                let (from, to) = (e % nodes, 4 * draw.below(3 * e, nodes / 4));
+                let class =
+                    if draw.uniform(3 * e + 1) < within { from } else { draw.below(3 * e + 2, 4) };
+                let (a, b) = (from as u32, (to + class % 4) as u32);
+                [(a, b, 1.0), (b, a, 1.0)]
+            });
+            let adjacency = Csr::from_triplets(1200, 1200, edges.collect()).unwrap();
+            Layer { name: name.into(), adjacency }
+        };
+        let fitted = |within: f64, set: &[(&str, &str)]| {
+            let layers = [("a", 1), ("b", 2), ("c", 3)].map(|(name, of)| layer(name, of, within));
+            let mut settings = Settings::default();
+            set.iter().for_each(|(key, value)| settings.set(key, value).unwrap());
+            let graph = MultiplexGraph::new(layers.into(), attributes.clone()).unwrap();
+            let fitted = settings.fit(&graph).unwrap();
+            assert_eq!(fitted.layer_names(), ["a", "b", "c"]);
+            let said = fitted.reasons().iter().any(|r| r.starts_with("smooth_attributes: 1"));
+            (fitted.settings().smooth_attributes.unwrap(), said)
+        };
+        assert_eq!(fitted(0.5, &[]), (1, true));
+        // What is given stays; attributes that count for themselves are not mixed with others.
+        assert_eq!(fitted(0.5, &[("smooth_attributes", "0")]), (0, false));
+        assert_eq!(fitted(0.5, &[("encoder", "first-order")]), (0, false));
     }
 
     #[test]
@@ -356,17 +452,25 @@ mod tests {
             let adjacency = Csr::from_triplets(1200, 1200, edges.collect()).unwrap();
             Layer { name: name.into(), adjacency }
         };
-        let fitted = |others: f64| {
-            let layers = vec![layer("a", 2, 0.35), layer("b", 3, others), layer("c", 4, others)];
+        let named = |names: [&str; 3], shares: [f64; 3]| {
+            let layers = names.iter().zip(shares).zip(2..);
+            let layers = layers.map(|((name, share), of)| layer(name, of, share)).collect();
             Settings::default()
                 .fit(&MultiplexGraph::new(layers, attributes.clone()).unwrap())
                 .unwrap()
         };
+        let fitted = |others: f64| named(["a", "b", "c"], [0.35, others, others]);
         let alike = fitted(0.35);
         assert_eq!(alike.layer_names(), ["a+b+c"], "{:?}", alike.reasons());
         assert!(alike.reasons()[0].contains("together they show more"), "{:?}", alike.reasons());
         // Layers that show nothing do not add to the one that does.
         assert_eq!(fitted(0.0).layer_names(), ["a", "b", "c"]);
+        // Nor does any by itself here.
+        let nothing = named(["a", "b", "c"], [0.0; 3]);
+        assert_eq!(nothing.layer_names(), ["a+b+c"]);
+        assert!(nothing.reasons()[0].contains("none by itself"), "{:?}", nothing.reasons());
+        // A name that a sum could not have.
+        assert_eq!(named(["a", "b", "c++"], [0.35; 3]).layer_names(), ["a", "b", "c++"]);
     }
 
     #[test]

@@ -210,6 +210,8 @@ or_auto! {
     NumberOrAuto = Number: "\"auto\" or a number",
     StartOrAuto = StartChoice: "\"auto\", \"random\" or \"principal\"",
     AttributeOrAuto = AttributeChoice: "\"auto\", \"l1\", \"l2\" or \"none\"",
+    ColumnOrAuto = ColumnChoice: "\"auto\", \"none\", \"center\" or \"standard\"",
+    PassesOrAuto = Whole: "\"auto\" or a whole number",
     LoopOrAuto = LoopChoice: "\"auto\", \"isolated\", \"all\" or \"none\"",
 }
 
@@ -221,6 +223,7 @@ choice_reader! {
     StartChoice = Start: "\"random\" or \"principal\"",
     AugmentationChoice = Augmentation: "\"dropout\" or \"mask\"",
     AttributeChoice = AttributeNorm: "\"l1\", \"l2\" or \"none\"",
+    ColumnChoice = ColumnNorm: "\"none\", \"center\" or \"standard\"",
     EdgeChoice = EdgeNorm: "\"symmetric\" or \"none\"",
     LoopChoice = SelfLoops: "\"isolated\", \"all\" or \"none\"",
 }
@@ -258,6 +261,8 @@ keys! {
     min_gain: Number,
     seed: Seed,
     normalize_attributes: AttributeOrAuto,
+    normalize_columns: ColumnOrAuto,
+    smooth_attributes: PassesOrAuto,
     normalize_edges: EdgeChoice,
     self_loops: LoopOrAuto,
 }

@@ -92,6 +92,19 @@ choices! {
     }
 }
 choices! {
+    /// What is done to the columns of attributes.
+    #[derive(Default)]
+    ColumnNorm {
+        /// Nothing.
+        #[default]
+        None = "none",
+        /// Each loses its mean.
+        Center = "center",
+        /// And is divided by its standard deviation.
+        Standard = "standard",
+    }
+}
+choices! {
     /// How edge weights are scaled.
     EdgeNorm {
         /// `D^-1/2 A D^-1/2`.
@@ -201,6 +214,12 @@ pub struct Settings {
     pub seed: u64,
     /// `normalize_attributes`; `auto` where there is none, see [`Settings::fit`].
     pub normalize_attributes: Option<AttributeNorm>,
+    /// `normalize_columns`: what is done to the columns of attributes, before their rows; `auto` where there is none, see
+    /// [`Settings::fit`].
+    pub normalize_columns: Option<ColumnNorm>,
+    /// `smooth_attributes`: how often attributes are smoothed over the layers; `auto` where there is none, see
+    /// [`Settings::fit`].
+    pub smooth_attributes: Option<usize>,
     /// `normalize_edges`.
     pub normalize_edges: EdgeNorm,
     /// `self_loops`; `auto` where there is none, see [`Settings::fit`].

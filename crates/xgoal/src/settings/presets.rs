@@ -1,6 +1,6 @@
 use super::{
-    Activation, AttributeNorm, Augmentation, Count, EdgeNorm, Encoder, Method, PerLayer,
-    PrototypeSource, SelfLoops, Settings, Start,
+    Activation, AttributeNorm, Augmentation, ColumnNorm, Count, EdgeNorm, Encoder, Method,
+    PerLayer, PrototypeSource, SelfLoops, Settings, Start,
 };
 
 choices! {
@@ -37,6 +37,8 @@ impl Preset {
             shared_start: false,
             min_gain: 0.0,
             normalize_attributes: Some(AttributeNorm::L1),
+            normalize_columns: Some(ColumnNorm::None),
+            smooth_attributes: Some(0),
             self_loops: Some(SelfLoops::Isolated),
             ..auto.clone()
         };
@@ -137,6 +139,8 @@ fn auto() -> Settings {
         min_gain: 0.02,
         seed: 0,
         normalize_attributes: None,
+        normalize_columns: None,
+        smooth_attributes: None,
         normalize_edges: EdgeNorm::Symmetric,
         self_loops: None,
     }

@@ -9,7 +9,7 @@
 //!     a layer               12 e + 8 N, and 8 e more if it is not symmetric; e/8 for the mask
 //!     a dense 0/1 layer     2048 a tile of 64 x 64 bits, and 4 N d once for all of them
 //!     sparse attributes     20 x + 16 N, and x/8 a layer for the mask
-//!     dense attributes      4 N F, and N F / 8 a layer for the mask
+//!     dense attributes      4 N F, and N F / 8 a layer for the mask; so also where preprocessing stores them dense
 //!     views and workspace   4 N d (3 V + 2) + 8 N V
 //!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
 //!     partial sums          32 F d where X^T G reads the nodes in order
@@ -28,7 +28,7 @@ use super::attributes::Attributes;
 use crate::graph::MultiplexGraph;
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
-use crate::settings::{Count, Method, PerLayer, PrototypeSource, SelfLoops, Settings};
+use crate::settings::{ColumnNorm, Count, Method, PerLayer, PrototypeSource, SelfLoops, Settings};
 use crate::train::SAMPLE;
 
 /// What the executable itself takes.
@@ -71,7 +71,14 @@ impl Footprint {
             }
         }
         let mut partial = 0;
+        let as_dense = 4 * n * features + v * n * features / 8;
+        let made_dense = settings.normalize_columns.is_some_and(|norm| norm != ColumnNorm::None)
+            || settings.smooth_attributes.is_some_and(|passes| passes > 0);
         let attributes = match graph.attributes() {
+            Matrix::Sparse(m) if made_dense => {
+                graph_bytes += 8 * m.nnz() as u64 + 8 * n;
+                as_dense
+            }
             Matrix::Sparse(m) => {
                 let x = m.nnz() as u64;
                 graph_bytes += 8 * x + 8 * n;
@@ -82,7 +89,7 @@ impl Footprint {
             }
             Matrix::Dense(_) => {
                 graph_bytes += 4 * n * features;
-                4 * n * features + v * n * features / 8
+                as_dense
             }
         };
         let weights = v * (2 * features * d + d);
