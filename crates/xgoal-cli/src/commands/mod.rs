@@ -58,7 +58,12 @@ pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Se
     let base = if args.choice.preset.is_some() { chosen(&args.choice)? } else { begun.clone() };
     let asked = tuned(args, &args.set, base)?.settled_as(begun);
     match begun.difference(&asked) {
-        None => Ok(asked),
+        // A run that was begun before there were these has done without.
+        None => Ok(Settings {
+            normalize_columns: Some(asked.normalize_columns.unwrap_or_default()),
+            smooth_attributes: Some(asked.smooth_attributes.unwrap_or_default()),
+            ..asked
+        }),
         Some(difference) => Err(Usage(format!(
             "{}: this run was begun with other settings: {difference}; leave them out to go on, or \
              choose another folder",

@@ -120,7 +120,7 @@ fn what_all_nodes_have_in_common_does_not_hide_what_they_do_not() {
     let stream = Stream::new(6, Purpose::Planted);
     let nodes = 300u64;
     let value = |n: u64, c: u64| {
-        let class = if n % 2 == 0 { 0.7 } else { -0.7 };
+        let class = if n.is_multiple_of(2) { 0.7 } else { -0.7 };
         (50.0 * (c + 1) as f64 + class + stream.normal(6 * n + c)) as f32
     };
     let values: Vec<f32> = (0..nodes).flat_map(|n| (0..6).map(move |c| value(n, c))).collect();

@@ -14,6 +14,9 @@ use crate::matrix::{Dense, Matrix};
 use crate::settings::ColumnNorm;
 use rayon::prelude::*;
 
+/// A variance of so small a share of the mean's square is none.
+const ROUNDING: f64 = 1e-12;
+
 /// What is taken from each column, and what it is multiplied by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Columns {
@@ -107,7 +110,9 @@ pub(crate) fn moments(attributes: &Matrix) -> Vec<Moments> {
     let moments = |(sum, squares): (f64, f64)| {
         let mean = sum / nodes;
         let variance = squares / nodes - mean * mean;
-        Moments { mean, deviation: variance.max(0.0).sqrt() }
+        // What is left of numbers that are all the same is rounding.
+        let varies = variance > ROUNDING * mean * mean;
+        Moments { mean, deviation: if varies { variance.sqrt() } else { 0.0 } }
     };
     sums.into_iter().map(moments).collect()
 }
@@ -133,6 +138,13 @@ mod tests {
         assert_eq!(normalized(ColumnNorm::Center), [1.0, 0.0, -30.0, -1.0, 0.0, 30.0]);
         assert_eq!(normalized(ColumnNorm::Standard), [1.0, 0.0, -1.0, -1.0, 0.0, 1.0]);
         assert_eq!(Columns::of(&Matrix::Dense(attributes()), ColumnNorm::None), None);
+    }
+
+    #[test]
+    fn a_column_of_one_number_does_not_vary() {
+        let same = Matrix::Dense(Dense::from_vec(7, 1, vec![0.1; 7]).unwrap());
+        assert_eq!(moments(&same)[0].deviation, 0.0);
+        assert_eq!(moments(&same)[0].scale(), 0.0);
     }
 
     #[test]

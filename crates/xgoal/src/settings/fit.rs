@@ -137,8 +137,10 @@ impl Settings {
                 *own, *rise
             ));
         }
-        if self.normalize_columns.is_none() && dense {
-            let (norm, because) = column_norm(graph);
+        if self.normalize_columns.is_none()
+            && dense
+            && let Some((norm, because)) = column_norm(graph)
+        {
             self.normalize_columns = Some(norm);
             reasons.push(format!("normalize_columns: {}, because {because}", norm.as_str()));
         }
@@ -205,18 +207,18 @@ fn is_dense(graph: &MultiplexGraph) -> bool {
     attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
 }
 
-/// What to do to the columns of dense attributes, and why.
-fn column_norm(graph: &MultiplexGraph) -> (ColumnNorm, String) {
+/// What to do to the columns of dense attributes, and why. Nothing would be left of columns of which none varies.
+fn column_norm(graph: &MultiplexGraph) -> Option<(ColumnNorm, String)> {
     let mut widths: Vec<f64> = graph.column_deviations().into_iter().filter(|w| *w > 0.0).collect();
     widths.sort_by(f64::total_cmp);
-    match (widths.last(), widths.get(widths.len() / 2)) {
-        (Some(widest), Some(median)) if *widest >= WIDER * median => {
-            let times = widest / median;
+    let times = widths.last()? / widths[widths.len() / 2];
+    Some(match times >= WIDER {
+        true => {
             let because = format!("the widest column is {times:.0} times as wide as the median");
             (ColumnNorm::Standard, because)
         }
-        _ => (ColumnNorm::Center, "most attributes are not zero".into()),
-    }
+        false => (ColumnNorm::Center, "most attributes are not zero".into()),
+    })
 }
 
 /// How far the sum of these layers, of which the best rises so far, rises before any pass of smoothing, and after each that
@@ -343,6 +345,11 @@ mod tests {
         assert_eq!(chosen(1.0, &[]), (ColumnNorm::Center, true));
         assert_eq!(chosen(100.0, &[]), (ColumnNorm::Standard, true));
         assert_eq!(chosen(100.0, &[("normalize_columns", "none")]), (ColumnNorm::None, false));
+        // Where all nodes have the same, it is all there is.
+        let ones = Matrix::Dense(Dense::from_vec(200, 2, vec![0.1; 400]).unwrap());
+        let same = MultiplexGraph::new(graph(false).layers().to_vec(), ones).unwrap();
+        let same = Settings::default().fit(&same).unwrap();
+        assert_eq!(same.settings().normalize_columns, Some(ColumnNorm::None));
     }
 
     #[test]
