@@ -15,7 +15,8 @@
 //! - `normalize_columns`: columns of dense attributes lose their means. What all nodes have in common says nothing about
 //!   any, but means over neighbours hold little else, and contrast cannot begin. Columns of very different sizes are also
 //!   divided by their deviations, lest one of them is all that counts.
-//! - `smooth_attributes`: noisy dense attributes are smoothed over the layers where much more rises above chance then.
+//! - `smooth_attributes`: noisy dense attributes are smoothed over the layers where there are several, or much more rises
+//!   above chance then.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
 use super::{AttributeNorm, ColumnNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
@@ -40,8 +41,10 @@ const ENOUGH_NODES: usize = 256;
 const TELLS: f64 = 4.0;
 /// Columns of which the widest is so many times as wide as the median one are of different kinds.
 const WIDER: f64 = 30.0;
-/// Attributes are smoothed where the layers' sum rises so many times as far then.
+/// Attributes are smoothed where the layers' sum rises so many times as far then,
 const SMOOTHER: f64 = 1.5;
+/// or there are so many layers: what one blurs, others tell apart.
+const SEVERAL: usize = 3;
 /// What rises by less is nothing to speak of.
 const NOTHING: f64 = 0.1;
 /// Attributes that were smoothed are smoothed again only while the layers' sum rises by less.
@@ -107,9 +110,12 @@ impl Settings {
             self.smooth_attributes = Some(passes);
             if passes > 0 {
                 let (before, after) = (rises[0], rises[passes]);
+                let because = match after > before {
+                    true => "more rises above chance then",
+                    false => "what one of several layers blurs others tell apart",
+                };
                 reasons.push(format!(
-                    "smooth_attributes: {passes}, because more rises above chance then (rise {after:.2}) than before \
-                     ({before:.2})"
+                    "smooth_attributes: {passes}, because {because} (rise {after:.2}, before {before:.2})"
                 ));
             }
         }
@@ -231,8 +237,12 @@ fn smoothing(graph: &MultiplexGraph, layers: &[String], best: f64) -> Vec<f64> {
             break;
         }
         let after = graph.smoothed_rise(layers, passes);
-        // Where no layer shows anything, there is nothing to lose.
-        let times = if passes == 1 && best < BY_ITSELF { 1.0 } else { SMOOTHER };
+        let times = match passes {
+            1 if layers.len() >= SEVERAL => 0.0,
+            // Where no layer shows anything, there is nothing to lose.
+            1 if best < BY_ITSELF => 1.0,
+            _ => SMOOTHER,
+        };
         if after < (times * before).max(NOTHING) {
             break;
         }
