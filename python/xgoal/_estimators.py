@@ -30,8 +30,9 @@ class XGOAL(Estimator):
         Prototypes: their number, their temperature (each one value or a list with one per layer), the epochs
         between two clusterings, the seedings of the first, and whether they are of each layer's ``own`` clusters
         or ``shared``, of those of the mean over layers.
-    lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
-        Weights of the four terms, the temperature of the alignment, and weights of the layers.
+    lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights, mean_weights
+        Weights of the four terms, the temperature of the alignment, and weights of the layers in training and in the
+        mean over them.
     start, shared_start
         What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
     lr, warmup, warmup_lr, warmup_mu_n, warmup_min_gain, max_epochs, patience, min_gain
@@ -102,6 +103,7 @@ class XGOAL(Estimator):
         mu_c: float | None = None,
         align_tau: float | None = None,
         layer_weights: Any = None,
+        mean_weights: Any = None,
         lr: float | None = None,
         start: str | None = None,
         shared_start: bool | str | None = None,
@@ -162,6 +164,7 @@ class GOAL(Estimator):
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         layer_weights: Any = None,
+        mean_weights: Any = None,
         lr: float | None = None,
         start: str | None = None,
         shared_start: bool | str | None = None,

@@ -189,7 +189,7 @@ fn go_on(folder: &Path) -> Result<()> {
     let Some(state) = saved.engine.filter(|_| small) else { return Ok(()) };
     let weights = random_weights(&config, graph.attributes().cols());
     let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(&graph)?, weights)?;
-    Trainer::resume(engine, config, state, saved.progress)?.step().map(drop)
+    Trainer::resume(engine, config, Some(state), saved.progress)?.step().map(drop)
 }
 
 /// Reads a file again with the checksum it should have, as a change of any other byte would lead no further.

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::preprocess::Columns;
-use xgoal::model::{initial_weights, mean_of_layers};
+use xgoal::model::{final_mean, initial_weights};
 use xgoal::train::MemoryEstimate;
 
 type Array<'py> = Bound<'py, PyArray2<f32>>;
@@ -81,7 +81,7 @@ impl Trainer {
             let prototypes = trainer.state()?.prototypes;
             let mut engine = trainer.into_engine();
             let layers = engine.embed();
-            let mean = mean_of_layers(&layers);
+            let mean = final_mean(&config, &layers);
             let model = xgoal::model::Model::new(config, engine.weights())?;
             let model = model.with_columns(columns)?;
             Ok((model, layers, mean, prototypes))

@@ -6,7 +6,6 @@ use crate::project::{Method, Point, Tsne, pca};
 use xgoal::cluster;
 use xgoal::error::Result;
 use xgoal::matrix::Dense;
-use xgoal::model::mean_of_layers;
 use xgoal::similar::{Index, Neighbor};
 
 /// Nodes up to which small panels show all of them; of more, a sample.
@@ -39,6 +38,8 @@ pub struct Stage {
     pub name: String,
     /// One matrix per layer.
     pub layers: Vec<Dense>,
+    /// The mean over them that the model gives.
+    pub combined: Dense,
 }
 
 /// How a scene is computed.
@@ -122,9 +123,9 @@ impl Scene {
         let mut panels = Vec::new();
         for (at, stage) in stages.iter().enumerate() {
             let last = at + 1 == stages.len();
-            let mean = (stage.layers.len() > 1).then(|| mean_of_layers(&stage.layers));
+            let combined = (stage.layers.len() > 1).then_some(&stage.combined);
             let titles = layers.iter().cloned().chain(["combined".to_string()]);
-            for (title, points) in titles.zip(stage.layers.iter().chain(mean.as_ref())) {
+            for (title, points) in titles.zip(stage.layers.iter().chain(combined)) {
                 // The last mean is the map itself, with all its nodes.
                 let points = match last && title == "combined" && n <= PANEL_NODES {
                     true => map.clone(),

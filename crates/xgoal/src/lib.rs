@@ -7,7 +7,7 @@
 //! ```
 //! use xgoal::engine::{Engine, cpu::CpuEngine};
 //! use xgoal::graph::planted::Planted;
-//! use xgoal::model::{initial_weights, mean_of_layers};
+//! use xgoal::model::{final_mean, initial_weights};
 //! use xgoal::settings::Settings;
 //! use xgoal::train::Trainer;
 //!
@@ -22,11 +22,11 @@
 //!
 //! let graph = config.preprocessing().apply(&graph)?;
 //! let engine = CpuEngine::<f32>::new(&config, &graph, initial_weights(&config, &graph))?;
-//! let mut trainer = Trainer::new(engine, config);
+//! let mut trainer = Trainer::new(engine, config.clone());
 //! while let Some(epoch) = trainer.step()? {
 //!     assert!(epoch.loss.is_finite());
 //! }
-//! let embeddings = mean_of_layers(&trainer.into_engine().embed());
+//! let embeddings = final_mean(&config, &trainer.into_engine().embed());
 //! assert_eq!((embeddings.rows(), embeddings.cols()), (120, 16));
 //! # Ok(())
 //! # }

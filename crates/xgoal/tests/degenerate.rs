@@ -3,7 +3,7 @@
 use xgoal::engine::{Engine, cpu::CpuEngine};
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::matrix::{Csr, Dense, Matrix};
-use xgoal::model::{Model, initial_weights, mean_of_layers};
+use xgoal::model::{Model, final_mean, initial_weights};
 use xgoal::settings::Settings;
 use xgoal::train::Trainer;
 
@@ -55,8 +55,9 @@ fn train(graph: &MultiplexGraph, set: Set<'_>) -> xgoal::Result<Dense> {
     }
     let mut engine = trainer.into_engine();
     let layers = engine.embed();
+    let mean = final_mean(&config, &layers);
     Model::new(config, engine.weights())?;
-    Ok(mean_of_layers(&layers))
+    Ok(mean)
 }
 
 enum Ends {

@@ -11,6 +11,7 @@ use xgoal::graph::features::FeatureSpace;
 use xgoal::io::columns::{self, NodeColumn};
 use xgoal::io::{embeddings, manifest, model};
 use xgoal::matrix::Dense;
+use xgoal::model::{Model, final_mean};
 use xgoal::run::{config_path, embeddings_path, metrics_path, model_path, warmup_path};
 use xgoal_view::clusters::Attributes;
 use xgoal_view::column::Column;
@@ -48,11 +49,10 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
     if let Some(graph) = &graph {
         let warmup = warmup_path(run);
         if warmup.exists() {
-            let layers = model::read(&warmup)?.embed(graph)?;
-            stages.push(Stage { name: "before the joint stage".into(), layers });
+            stages.push(stage("before the joint stage", &model::read(&warmup)?, graph)?);
         }
         let name = if stages.is_empty() { "after training" } else { "after the joint stage" };
-        stages.push(Stage { name: name.into(), layers: model.embed(graph)? });
+        stages.push(stage(name, &model, graph)?);
     }
     let names = graph.as_ref().and_then(|g| g.features()).and_then(FeatureSpace::names);
     let attributes =
@@ -79,6 +79,13 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
     })?;
     bar.finish_and_clear();
     Ok(Seen { ids, dim, layers, settings, training, scene, quality })
+}
+
+/// What a model makes of the graph.
+fn stage(name: &str, model: &Model, graph: &MultiplexGraph) -> xgoal::Result<Stage> {
+    let layers = model.embed(graph)?;
+    let combined = final_mean(model.config(), &layers);
+    Ok(Stage { name: name.into(), layers, combined })
 }
 
 /// A bar on a terminal, nothing elsewhere.

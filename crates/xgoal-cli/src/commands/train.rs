@@ -11,7 +11,7 @@ use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
 use xgoal::machine;
 use xgoal::matrix::Dense;
-use xgoal::model::{Model, initial_weights, mean_of_layers};
+use xgoal::model::{Model, final_mean, initial_weights};
 use xgoal::run::{Run, Saves, Unfinished};
 use xgoal::settings::Config;
 use xgoal::train::{MemoryEstimate, StageReport, Trainer};
@@ -94,11 +94,7 @@ pub fn start(
     let (run, saved) = unfinished.go_on(graph)?;
     run.remarks().iter().for_each(|remark| output.say(remark));
     output.say(format!("going on after {} epochs", saved.progress.epochs()));
-    let trainer = match saved.engine {
-        Some(state) => Trainer::resume(engine, config, state, saved.progress)?,
-        None => Trainer::new(engine, config),
-    };
-    Ok((trainer, run))
+    Ok((Trainer::resume(engine, config, saved.engine, saved.progress)?, run))
 }
 
 /// An engine with fresh weights.
@@ -168,7 +164,7 @@ pub fn learn(
     let stages = trainer.progress().stages.clone();
     let config = trainer.resolved();
     let mut engine = trainer.into_engine();
-    let embeddings = mean_of_layers(&engine.embed());
+    let embeddings = final_mean(&config, &engine.embed());
     if let Some(run) = run {
         let model = Model::trained(config, engine.weights(), graph)?;
         run.finish(&model, &embeddings, graph, interrupted)?;

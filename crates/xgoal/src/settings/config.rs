@@ -25,6 +25,8 @@ pub struct LayerConfig {
     pub tau: f64,
     /// w_v.
     pub weight: f64,
+    /// Its weight in the final embedding.
+    pub mean_weight: f64,
 }
 
 impl Settings {
@@ -73,16 +75,28 @@ impl Settings {
         let clusters = spread("clusters", &self.clusters, count)?;
         let tau = spread("tau", &self.tau, count)?;
         let weights = spread("layer_weights", &self.layer_weights, count)?;
+        let in_mean = self.mean_weights.get_or_insert(PerLayer::One(1.0));
+        let in_mean = spread("mean_weights", in_mean, count)?;
         let mut layers = Vec::with_capacity(count);
         for (v, name) in layer_names.iter().enumerate() {
-            let (k, t, w) = (clusters[v], tau[v], weights[v]);
+            let (k, t, w, m) = (clusters[v], tau[v], weights[v], in_mean[v]);
             if let Count::Fixed(k) = k {
                 let k = k as f64;
                 range("clusters", k, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&k))?;
             }
             range("tau", t, "a finite number above 0", t.is_finite() && t > 0.0)?;
-            range("layer_weights", w, "a finite number of at least 0", w.is_finite() && w >= 0.0)?;
-            layers.push(LayerConfig { name: name.clone(), clusters: k, tau: t, weight: w });
+            for (key, w) in [("layer_weights", w), ("mean_weights", m)] {
+                range(key, w, "a finite number of at least 0", w.is_finite() && w >= 0.0)?;
+            }
+            let name = name.clone();
+            layers.push(LayerConfig { name, clusters: k, tau: t, weight: w, mean_weight: m });
+        }
+        if !in_mean.iter().any(|w| *w > 0.0) && count > 0 {
+            return Err(Error::Setting {
+                key: "mean_weights",
+                found: "0 for all layers".into(),
+                expected: "a weight above 0 for one of them".into(),
+            });
         }
         if self.prototypes == Some(PrototypeSource::Shared)
             && clusters.windows(2).any(|k| k[0] != k[1])
@@ -232,6 +246,11 @@ mod tests {
                 .contains("3 values, expected one value, or one for each of the 2")
         );
         assert!(refused("patience", "0").contains("`patience`"));
+        assert!(refused("mean_weights", "1,-1").contains("`mean_weights`: found -1"));
+        assert_eq!(
+            refused("mean_weights", "0"),
+            "setting `mean_weights`: found 0 for all layers, expected a weight above 0 for one of them"
+        );
     }
 
     #[test]
@@ -267,9 +286,11 @@ mod tests {
         let mut s = Preset::Acm.settings();
         s.choose_layers(vec!["PAP".to_string(), "PLP".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5), Fixed(30)]));
+        s.set("mean_weights", "3,1").unwrap();
         s.choose_layers(vec!["PAP".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));
         assert_eq!(s.tau, PerLayer::Each(vec![1.0]));
+        assert_eq!(s.mean_weights, Some(PerLayer::Each(vec![3.0])));
         // Layers the preset does not know leave its values to be checked by validate.
         s.choose_layers(vec!["x".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));

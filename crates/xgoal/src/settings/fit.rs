@@ -17,6 +17,8 @@
 //!   divided by their deviations, lest one of them is all that counts.
 //! - `smooth_attributes`: noisy dense attributes are smoothed over the layers where there are several, or much more rises
 //!   above chance then.
+//! - `mean_weights`: layers in which joined nodes are more alike count more in the final mean, where that is all layers
+//!   show.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
 use super::{AttributeNorm, ColumnNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
@@ -51,6 +53,8 @@ const NOTHING: f64 = 0.1;
 const ENOUGH: f64 = 1.0;
 /// Most often that they are.
 const PASSES: usize = 3;
+/// The least weight of a layer in the final mean, where the best has 1.
+const LEAST_WEIGHT: f64 = 0.25;
 /// A layer that rises less above chance is not what there is to learn from.
 const HARDLY: f64 = 1.0;
 
@@ -75,7 +79,8 @@ impl Settings {
         let own = LazyCell::new(|| graph.own_rise());
         // Dense attributes are judged by who is joined alone.
         let vague = || dense || (graph.nodes() >= ENOUGH_NODES && *own < OWN);
-        let signals = match open || (self.encoder.is_none() && vague()) {
+        let weighed = self.mean_weights.is_none() && names.len() > 1;
+        let signals = match open || weighed || (self.encoder.is_none() && vague()) {
             true => signals(),
             false => Vec::new(),
         };
@@ -135,6 +140,10 @@ impl Settings {
             // The layers' rises say nothing about their sum.
             self.start.get_or_insert_default();
         }
+        if weighed && let Some((weights, because)) = worth(graph, &names, &signals) {
+            self.mean_weights = Some(PerLayer::Each(weights));
+            reasons.push(because);
+        }
         if self.start.is_none() && *rise < HARDLY && *own >= TELLS {
             self.start = Some(Start::Principal);
             reasons.push(format!(
@@ -184,6 +193,7 @@ impl Settings {
         self.encoder = self.encoder.or(fitted.encoder);
         self.start = self.start.or(fitted.start);
         self.warmup_min_gain = self.warmup_min_gain.or(fitted.warmup_min_gain);
+        self.mean_weights = self.mean_weights.or_else(|| fitted.mean_weights.clone());
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
         self.normalize_columns = self.normalize_columns.or(fitted.normalize_columns);
         self.smooth_attributes = self.smooth_attributes.or(fitted.smooth_attributes);
@@ -205,6 +215,7 @@ impl Settings {
         matches!(self.clusters, PerLayer::Each(_))
             || matches!(self.tau, PerLayer::Each(_))
             || matches!(self.layer_weights, PerLayer::Each(_))
+            || matches!(self.mean_weights, Some(PerLayer::Each(_)))
     }
 }
 
@@ -265,6 +276,36 @@ fn shows_more_added_up(
     (together >= TOGETHER * rise).then(|| {
         format!("together they show more (rise {together:.2}) than the best one ({rise:.2})")
     })
+}
+
+/// How much each of these layers should count in the final mean, and why; nothing where they count alike.
+///
+/// An encoder's embeddings are the noisier the less neighbours have in common. Where they are joined among themselves a
+/// layer shows more than that, and likeness is not what it is worth.
+fn worth(
+    graph: &MultiplexGraph,
+    names: &[String],
+    signals: &[Signal],
+) -> Option<(Vec<f64>, String)> {
+    let of = |name: &String| graph.layer_names().iter().position(|layer| layer == name);
+    let signals: Vec<&Signal> =
+        names.iter().map(|name| Some(&signals[of(name)?])).collect::<Option<_>>()?;
+    let best = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
+    if best == 0.0 || signals.iter().any(|s| s.closure >= RANDOM_CLOSURE) {
+        return None;
+    }
+    // To a hundredth, as it is written.
+    let weight = |s: &&Signal| (s.likeness.abs() / best).sqrt().max(LEAST_WEIGHT);
+    let weights: Vec<f64> = signals.iter().map(|s| (100.0 * weight(s)).round() / 100.0).collect();
+    let words = |values: &mut dyn Iterator<Item = f64>| {
+        values.map(|value| format!("{value:.2}")).collect::<Vec<_>>().join(", ")
+    };
+    let because = format!(
+        "mean_weights: {}, because joined nodes are more alike in some layers than in others (likeness {})",
+        words(&mut weights.iter().copied()),
+        words(&mut signals.iter().map(|s| s.likeness))
+    );
+    weights.iter().any(|weight| *weight < 1.0).then_some((weights, because))
 }
 
 /// The layers that are nearly copies, with their originals and how much they share.
@@ -398,6 +439,53 @@ mod tests {
         // What is given stays; attributes that count for themselves are not mixed with others.
         assert_eq!(fitted(0.5, &[("smooth_attributes", "0")]), (0, false));
         assert_eq!(fitted(0.5, &[("encoder", "first-order")]), (0, false));
+    }
+
+    #[test]
+    fn layers_that_join_likes_more_often_count_more_in_the_mean() {
+        let stream = Stream::new(8, Purpose::Planted);
+        let nodes = 1200u64;
+        let value = |n: u64, c: u64| {
+            0.5 * stream.normal(1_000_000 + 16 * (n % 4) + c) + stream.normal(16 * n + c)
+        };
+        let values = (0..nodes).flat_map(|n| (0..16).map(move |c| value(n, c) as f32)).collect();
+        let attributes = Matrix::Dense(Dense::from_vec(1200, 16, values).unwrap());
+        // Edges that stay within a class or do not, or join whole groups of eight.
+        let layer = |name: &str, of: u64, within: Option<f64>| {
+            let draw = stream.substream(of);
+            let edge = |e: u64| {
+                let from = e % nodes;
+                let Some(within) = within else {
+                    return (from as u32, (from / 8 * 8 + e / nodes) as u32, 1.0);
+                };
+                let class =
+                    if draw.uniform(3 * e) < within { from } else { draw.below(3 * e + 1, 4) };
+                let to = 4 * draw.below(3 * e + 2, nodes / 4) + class % 4;
+                (from as u32, to as u32, 1.0)
+            };
+            let adjacency = Csr::from_triplets(1200, 1200, (0..8 * nodes).map(edge).collect());
+            Layer { name: name.into(), adjacency: adjacency.unwrap() }
+        };
+        let fitted = |shares: [Option<f64>; 2], set: &[(&str, &str)]| {
+            let layers = [("a", 1), ("b", 2)].into_iter().zip(shares);
+            let layers = layers.map(|((name, of), share)| layer(name, of, share)).collect();
+            let graph = MultiplexGraph::new(layers, attributes.clone()).unwrap();
+            let mut settings = Settings::default();
+            set.iter().for_each(|(key, value)| settings.set(key, value).unwrap());
+            let fitted = settings.fit(&graph).unwrap();
+            let said = fitted.reasons().iter().any(|r| r.starts_with("mean_weights: 1.00, 0."));
+            let weights: Vec<f64> = fitted.layers().iter().map(|l| l.mean_weight).collect();
+            (weights, said)
+        };
+        let (weights, said) = fitted([Some(0.8), Some(0.4)], &[]);
+        assert!(said && weights[0] == 1.0 && (0.5..0.9).contains(&weights[1]), "{weights:?}");
+        // The same where layers are named; what shows nothing keeps a little.
+        assert_eq!(fitted([Some(0.8), Some(0.4)], &[("layers", "a,b")]), (weights, true));
+        assert_eq!(fitted([Some(0.8), Some(0.0)], &[]), (vec![1.0, 0.25], true));
+        // What is given stays, and likeness is not all that groups show.
+        let given = fitted([Some(0.8), Some(0.4)], &[("mean_weights", "1")]);
+        assert_eq!(given, (vec![1.0, 1.0], false));
+        assert_eq!(fitted([Some(0.8), None], &[]), (vec![1.0, 1.0], false));
     }
 
     #[test]

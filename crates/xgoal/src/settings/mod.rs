@@ -189,6 +189,8 @@ pub struct Settings {
     pub align_tau: f64,
     /// `layer_weights`: w_v, the weight of a layer's L_N and L_C.
     pub layer_weights: PerLayer<f64>,
+    /// `mean_weights`: the weight of a layer in the final embedding; `auto` where there is none, see [`Settings::fit`].
+    pub mean_weights: Option<PerLayer<f64>>,
     /// `lr`: learning rate of the joint stage.
     pub lr: f64,
     /// `start`: what encoders begin with; `auto` where there is none, see [`Settings::fit`].
@@ -245,6 +247,9 @@ impl Settings {
             self.clusters.reorder(old.len(), &places);
             self.tau.reorder(old.len(), &places);
             self.layer_weights.reorder(old.len(), &places);
+            if let Some(weights) = &mut self.mean_weights {
+                weights.reorder(old.len(), &places);
+            }
         }
         self.layers = Some(names);
     }

@@ -33,6 +33,7 @@ impl Preset {
         let paper = Settings {
             encoder: Some(Encoder::FirstOrder),
             prototypes: Some(PrototypeSource::Own),
+            mean_weights: Some(One(1.0)),
             start: Some(Start::Random),
             shared_start: false,
             min_gain: 0.0,
@@ -127,6 +128,7 @@ fn auto() -> Settings {
         mu_c: 2e-2,
         align_tau: 1.0,
         layer_weights: One(1.0),
+        mean_weights: None,
         lr: 2e-3,
         start: None,
         shared_start: true,

@@ -160,14 +160,16 @@ impl<E: Engine> Trainer<E> {
         Self { engine, config, progress }
     }
 
-    /// Goes on where an earlier training stood.
+    /// Goes on where an earlier training stood; an engine that had done nothing yet has no state.
     pub fn resume(
         mut engine: E,
         config: Config,
-        state: EngineState,
+        state: Option<EngineState>,
         progress: Progress,
     ) -> Result<Self> {
-        engine.restore(state)?;
+        if let Some(state) = state {
+            engine.restore(state)?;
+        }
         Ok(Self { engine, config, progress })
     }
 
