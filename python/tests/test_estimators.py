@@ -39,8 +39,10 @@ def test_parameters_are_only_stored():
 def test_what_is_fitted(graph, fitted):
     assert fitted.embedding_.shape == (240, 8) and fitted.embedding_.dtype == np.float32
     assert list(fitted.layer_embeddings_) == fitted.layer_names_ == ["layer0", "layer1"]
-    mean = np.mean(list(fitted.layer_embeddings_.values()), axis=0, dtype=np.float32)
-    np.testing.assert_allclose(fitted.embedding_, mean, atol=1e-7)
+    weights = fitted.config_["mean_weights"]
+    assert weights[0] == 1.0 and 0.25 <= weights[1] < 1.0
+    mean = np.average(list(fitted.layer_embeddings_.values()), axis=0, weights=weights)
+    np.testing.assert_allclose(fitted.embedding_, mean, atol=1e-6)
     assert fitted.cluster_centers_["layer1"].shape == (6, 8)
     assert fitted.cluster_labels_["layer0"].shape == (240,)
     assert fitted.n_features_in_ == 80 and fitted.config_["dim"] == 8 and fitted.config_["lr"] == 2e-3
@@ -116,7 +118,8 @@ def test_transform_encodes_nodes_never_seen(graph, fitted):
     assert Z.shape == (100, 8) and np.isfinite(Z).all()
     each = fitted.transform_layers(layers, graph.X[part])
     assert list(each) == fitted.layer_names_
-    np.testing.assert_allclose(sum(each.values()) / 2, Z, atol=1e-7)
+    mean = np.average(list(each.values()), axis=0, weights=fitted.config_["mean_weights"])
+    np.testing.assert_allclose(mean, Z, atol=1e-6)
 
 
 def test_what_columns_lost_is_kept(tmp_path):
