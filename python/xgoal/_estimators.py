@@ -35,8 +35,8 @@ class XGOAL(Estimator):
         mean over them.
     start, shared_start
         What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
-    lr, warmup, warmup_lr, warmup_mu_n, warmup_min_gain, max_epochs, patience, min_gain
-        The schedule.
+    lr, warmup, warmup_lr, warmup_mu_n, warmup_draws, warmup_min_gain, max_epochs, patience, min_gain
+        The schedule; ``warmup_draws`` is how many draws of the views an epoch of the warm-up takes the mean over.
     normalize_attributes, normalize_columns, smooth_attributes, normalize_edges, self_loops
         What is done to the graph first.
     random_state
@@ -110,6 +110,7 @@ class XGOAL(Estimator):
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         warmup_mu_n: float | None = None,
+        warmup_draws: int | None = None,
         warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
@@ -170,6 +171,7 @@ class GOAL(Estimator):
         shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
+        warmup_draws: int | None = None,
         warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,

@@ -65,6 +65,34 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn means_over_draws_are_the_same_for_any_number_of_threads() {
+    let graph = common::graph(NODES, FEATURES, false);
+    let set = [("dim", DIM), ("warmup_draws", "3")];
+    let config = common::config(&graph.layer_names(), &set);
+    let graph = config.preprocessing().apply(&graph).unwrap();
+    let epochs = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let weights = common::weights(&config, FEATURES);
+            let mut engine = CpuEngine::<f32>::new(&config, &graph, weights).unwrap();
+            let terms = (0..3).map(|epoch| {
+                let stage = Stage::Warmup;
+                let step = Step { stage, epoch, recluster: None, lambda_c: 0.0 };
+                let terms = engine.evaluate(&step).unwrap();
+                engine.update(&[5e-3; 8][..graph.layers.len()]);
+                terms
+            });
+            Run { terms: terms.collect(), state: engine.state() }
+        })
+    };
+    let one = epochs(1);
+    for threads in [2, 4] {
+        let other = epochs(threads);
+        assert_eq!(bits(&one), bits(&other), "{threads} threads");
+    }
+}
+
+#[test]
 fn principal_starts_are_the_same_for_any_number_of_threads() {
     for dense in [false, true] {
         let graph = common::graph(NODES, FEATURES, dense);

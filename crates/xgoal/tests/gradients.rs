@@ -262,6 +262,43 @@ fn layers_as_bits() {
     println!("bits: largest relative errors {}", shown(&worst));
 }
 
+/// The warm-up's mean over several draws: its gradient, and what the draws have to do with one another.
+#[test]
+fn several_draws_of_the_views() {
+    let graph = common::graph(NODES, FEATURES, false);
+    let names = graph.layer_names();
+    let worst = in_one_thread(|| stages(&graph, &[("warmup_draws", "3")], (1, 0), 1));
+    println!("three draws: largest relative error {worst:.1e}");
+
+    let of = |draws: &str, stage: Stage| {
+        let config = settings(&names, &[("warmup_draws", draws)], ALL);
+        let graph = config.preprocessing().apply(&graph).unwrap();
+        let weights = common::weights(&config, FEATURES);
+        let mut engine = CpuEngine::<f64>::new(&config, &graph, weights).unwrap();
+        engine.set_prototypes(prototypes(&config, NODES, None));
+        let lambda_c = config.lambda_c();
+        let terms = engine.evaluate(&Step { stage, epoch: 2, recluster: None, lambda_c }).unwrap();
+        let gradients: Vec<f64> =
+            engine.gradients().iter().flat_map(|g| g.tensors().flatten().copied()).collect();
+        (terms, gradients)
+    };
+    // One more draw moves the mean by its share, and by what it alone has: each is another one.
+    let [one, two, three] = ["1", "2", "3"].map(|draws| of(draws, Stage::Warmup).0);
+    let second = 2.0 * two.l_n - one.l_n;
+    let third = 3.0 * three.l_n - 2.0 * two.l_n;
+    assert!([one.l_n, second, third].iter().all(|l| (0.5..3.0 * 3.5).contains(l)));
+    assert!((one.l_n - second).abs() > 1e-6 && (second - third).abs() > 1e-6);
+    // The terms of the mean belong together.
+    assert!((three.loss - three.l_n - 0.8 * three.r_n.unwrap()).abs() < 1e-12);
+    assert!((three.mi_node.unwrap() - std::f64::consts::LN_2 + three.r_n.unwrap()).abs() < 1e-12);
+    assert_eq!((three.layers.len(), three.agreement.len()), (3, 3));
+    // Nodes as they are do not depend on what is drawn.
+    let pairs = one.agreement.iter().zip(&three.agreement);
+    pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
+    // The joint stage has one.
+    assert_eq!(of("1", Stage::Joint), of("3", Stage::Joint));
+}
+
 /// The condition under which the engine multiplies by distinct rows, for the layer meant to meet it.
 #[test]
 fn the_layer_of_equal_rows_has_enough_of_them() {

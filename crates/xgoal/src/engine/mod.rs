@@ -76,6 +76,34 @@ pub struct Terms {
     pub agreement: Vec<f64>,
 }
 
+impl Terms {
+    /// The mean over draws of one epoch. A term is there in all of them or in none.
+    pub(crate) fn mean(draws: &[Terms]) -> Terms {
+        let share = 1.0 / draws.len() as f64;
+        let mean =
+            |term: &dyn Fn(&Terms) -> f64| draws.iter().map(|t| share * term(t)).sum::<f64>();
+        let optional = |term: fn(&Terms) -> Option<f64>| {
+            let sum: Option<f64> = draws.iter().map(term).sum();
+            sum.map(|sum| share * sum)
+        };
+        let each = |values: fn(&Terms) -> &[f64]| {
+            let count = draws.first().map_or(0, |t| values(t).len());
+            (0..count).map(|i| mean(&|t| values(t)[i])).collect()
+        };
+        Terms {
+            loss: mean(&|t| t.loss),
+            l_n: mean(&|t| t.l_n),
+            layers: each(|t| &t.layers),
+            l_c: optional(|t| t.l_c),
+            r_n: optional(|t| t.r_n),
+            r_c: optional(|t| t.r_c),
+            mi_node: optional(|t| t.mi_node),
+            mi_cluster: optional(|t| t.mi_cluster),
+            agreement: each(|t| &t.agreement),
+        }
+    }
+}
+
 /// Prototypes of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prototypes<T = f32> {

@@ -49,6 +49,7 @@ impl Settings {
         for (key, value) in [
             ("cluster_every", self.cluster_every),
             ("kmeans_restarts", self.kmeans_restarts),
+            ("warmup_draws", self.warmup_draws),
             ("max_epochs", self.max_epochs),
             ("patience", self.patience),
         ] {

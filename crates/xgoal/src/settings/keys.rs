@@ -257,6 +257,7 @@ keys! {
     warmup: Switch,
     warmup_lr: Number,
     warmup_mu_n: Number,
+    warmup_draws: Whole,
     warmup_min_gain: NumberOrAuto,
     max_epochs: Whole,
     patience: Whole,

@@ -203,6 +203,8 @@ pub struct Settings {
     pub warmup_lr: f64,
     /// `warmup_mu_n`: weight of R_N in the warm-up.
     pub warmup_mu_n: f64,
+    /// `warmup_draws`: draws of the views that an epoch of the warm-up takes the mean over.
+    pub warmup_draws: usize,
     /// `warmup_min_gain`: what `min_gain` is to the joint stage, for the warm-up of each layer; `auto` where there is none,
     /// which `start` decides.
     pub warmup_min_gain: Option<f64>,

@@ -135,6 +135,7 @@ fn auto() -> Settings {
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,
+        warmup_draws: 1,
         warmup_min_gain: None,
         max_epochs: 10_000,
         patience: 100,

@@ -50,9 +50,12 @@ impl Draw {
         }
     }
 
-    /// Draws everything afresh, as a function of seed, stage, epoch and layer alone.
-    pub fn redraw(&mut self, settings: &Settings, step: &Step<'_>, layer: usize) {
-        let stream = |purpose| stream(settings.seed, purpose, step, layer);
+    /// Draws everything afresh, as a function of seed, stage, epoch, layer and the draw's number alone.
+    pub fn redraw(&mut self, settings: &Settings, step: &Step<'_>, layer: usize, draw: usize) {
+        let stream = |purpose| {
+            let first = stream(settings.seed, purpose, step, layer);
+            if draw == 0 { first } else { first.substream(draw as u64) }
+        };
         let keep = 1.0 - settings.p_drop;
         self.attributes.draw(stream(Purpose::AttributeMask), keep);
         self.edges.mask.draw(stream(Purpose::EdgeMask), keep);

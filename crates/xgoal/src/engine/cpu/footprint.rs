@@ -11,7 +11,7 @@
 //!     sparse attributes     20 x + 16 N, and x/8 a layer for the mask
 //!     dense attributes      4 N F, and N F / 8 a layer for the mask; so also where preprocessing stores them dense
 //!     views and workspace   4 N d (3 V + 2) + 8 N V
-//!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
+//!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far; 24 where `warmup_draws` is not 1
 //!     partial sums          32 F d where X^T G reads the nodes in order
 //!     the largest of        8 N d + 6 N K for k-means, one layer at a time; 6 N K a thread for small graphs; 4 N d more
 //!                           where prototypes may be shared;
@@ -93,6 +93,7 @@ impl Footprint {
             }
         };
         let weights = v * (2 * features * d + d);
+        let copies = if settings.warmup_draws > 1 { 24 } else { 20 };
         // Those that are found are no more than the columns.
         let most = |count: &Count| match count {
             Count::Auto => d,
@@ -122,7 +123,7 @@ impl Footprint {
             layers,
             attributes,
             views: room + 4 * n * d * (3 * v + 2) + 8 * n * v,
-            weights: 20 * weights + partial,
+            weights: copies * weights + partial,
             passing: clustering.max(saving).max(embedding).max(weighing),
         }
     }

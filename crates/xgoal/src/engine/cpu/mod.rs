@@ -31,7 +31,7 @@ use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
 use self::rows::{PerThread, Scratches};
-use super::{Engine, EngineState, Prototypes, Recluster, Step, Terms};
+use super::{Engine, EngineState, Prototypes, Recluster, Stage, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessed;
 use crate::kmeans::{self, Clustering, KMeans, Known};
@@ -58,6 +58,8 @@ pub struct CpuEngine<T: Kernels = f32> {
     weights: Vec<LayerWeights<T>>,
     remembered: Vec<LayerWeights<T>>,
     gradients: Vec<LayerWeights<T>>,
+    /// Their sum over the draws of an epoch, where there are several.
+    summed: Vec<LayerWeights<T>>,
     adam: Adam<T>,
     prototypes: Option<Vec<Prototypes<T>>>,
     views: Vec<Views<T>>,
@@ -173,6 +175,10 @@ impl<T: Kernels> CpuEngine<T> {
                 .map(|layer| Draw::new(entries, layer.draw(), nodes, settings))
                 .collect(),
             gradients: weights.iter().map(LayerWeights::zeros_like).collect(),
+            summed: match settings.warmup_draws > 1 {
+                true => weights.iter().map(LayerWeights::zeros_like).collect(),
+                false => Vec::new(),
+            },
             adam: Adam::new(&weights),
             remembered: weights.clone(),
             weights,
@@ -273,13 +279,12 @@ impl<T: Kernels> CpuEngine<T> {
             stream,
         )
     }
-}
 
-impl<T: Kernels> Engine for CpuEngine<T> {
-    fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
+    /// The objective and its gradients for one draw of the views.
+    fn evaluate_draw(&mut self, step: &Step<'_>, draw: usize) -> Result<Terms> {
         self.clock.start();
         for v in 0..self.weights.len() {
-            self.draws[v].redraw(self.config.settings(), step, v);
+            self.draws[v].redraw(self.config.settings(), step, v, draw);
             if self.config.settings().drop_edges {
                 self.graph.layers[v].prepare(&mut self.draws[v].edges);
             }
@@ -309,6 +314,31 @@ impl<T: Kernels> Engine for CpuEngine<T> {
             );
         }
         Ok(terms)
+    }
+}
+
+impl<T: Kernels> Engine for CpuEngine<T> {
+    fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
+        let draws = match step.stage {
+            Stage::Warmup => self.config.settings().warmup_draws,
+            Stage::Joint => 1,
+        };
+        let mut terms = vec![self.evaluate_draw(step, 0)?];
+        if draws == 1 {
+            return Ok(terms.remove(0));
+        }
+        self.summed.iter_mut().zip(&self.gradients).for_each(|(to, from)| copy_weights(from, to));
+        for draw in 1..draws {
+            terms.push(self.evaluate_draw(step, draw)?);
+            let pairs = self.summed.iter_mut().zip(&self.gradients);
+            let tensors = pairs.flat_map(|(to, from)| to.tensors_mut().zip(from.tensors()));
+            tensors.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(t, f)| *t += *f));
+        }
+        let share = T::from_f64(1.0 / draws as f64);
+        let pairs = self.gradients.iter_mut().zip(&self.summed);
+        let tensors = pairs.flat_map(|(to, from)| to.tensors_mut().zip(from.tensors()));
+        tensors.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(t, f)| *t = share * *f));
+        Ok(Terms::mean(&terms))
     }
 
     fn update(&mut self, learning_rates: &[f64]) {
