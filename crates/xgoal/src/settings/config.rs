@@ -49,13 +49,14 @@ impl Settings {
         for (key, value) in [
             ("cluster_every", self.cluster_every),
             ("kmeans_restarts", self.kmeans_restarts),
-            ("warmup_draws", self.warmup_draws),
             ("max_epochs", self.max_epochs),
             ("patience", self.patience),
         ] {
             let value = value as f64;
             range(key, value, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&value))?;
         }
+        let draws = self.warmup_draws;
+        range("warmup_draws", draws as f64, "from 1 to 1000", (1..=1000).contains(&draws))?;
         let passes = self.smooth_attributes.unwrap_or_default();
         range("smooth_attributes", passes as f64, "from 0 to 8", passes <= 8)?;
         for (key, value) in [

@@ -323,21 +323,22 @@ impl<T: Kernels> Engine for CpuEngine<T> {
             Stage::Warmup => self.config.settings().warmup_draws,
             Stage::Joint => 1,
         };
-        let mut terms = vec![self.evaluate_draw(step, 0)?];
         if draws == 1 {
-            return Ok(terms.remove(0));
+            return self.evaluate_draw(step, 0);
         }
-        self.summed.iter_mut().zip(&self.gradients).for_each(|(to, from)| copy_weights(from, to));
-        for draw in 1..draws {
+        let mut terms = Vec::with_capacity(draws);
+        self.summed
+            .iter_mut()
+            .flat_map(LayerWeights::tensors_mut)
+            .for_each(|t| t.fill(T::default()));
+        for draw in 0..draws {
             terms.push(self.evaluate_draw(step, draw)?);
-            let pairs = self.summed.iter_mut().zip(&self.gradients);
-            let tensors = pairs.flat_map(|(to, from)| to.tensors_mut().zip(from.tensors()));
-            tensors.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(t, f)| *t += *f));
+            combine(&self.gradients, &mut self.summed, |sum, gradient| *sum += gradient);
+            self.clock.stop(Phase::Update);
         }
         let share = T::from_f64(1.0 / draws as f64);
-        let pairs = self.gradients.iter_mut().zip(&self.summed);
-        let tensors = pairs.flat_map(|(to, from)| to.tensors_mut().zip(from.tensors()));
-        tensors.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(t, f)| *t = share * *f));
+        combine(&self.summed, &mut self.gradients, |mean, sum| *mean = share * sum);
+        self.clock.stop(Phase::Update);
         Ok(Terms::mean(&terms))
     }
 
@@ -423,6 +424,16 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         });
         Ok(())
     }
+}
+
+/// Changes weights by others of the same shape, entry by entry.
+fn combine<T: Kernels>(
+    from: &[LayerWeights<T>],
+    to: &mut [LayerWeights<T>],
+    change: impl Fn(&mut T, T),
+) {
+    let tensors = to.iter_mut().zip(from).flat_map(|(t, f)| t.tensors_mut().zip(f.tensors()));
+    tensors.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(t, f)| change(t, *f)));
 }
 
 fn copy_weights<T: Kernels>(from: &LayerWeights<T>, to: &mut LayerWeights<T>) {
