@@ -35,8 +35,9 @@ class XGOAL(Estimator):
         mean over them.
     start, shared_start
         What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
-    lr, warmup, warmup_lr, warmup_mu_n, warmup_draws, warmup_min_gain, max_epochs, patience, min_gain
-        The schedule; ``warmup_draws`` is how many draws of the views an epoch of the warm-up takes the mean over.
+    lr, warmup, warmup_lr, warmup_mu_n, warmup_draws, warmup_min_gain, max_epochs, patience, reset_patience, min_gain
+        The schedule; ``warmup_draws`` is how many draws of the views an epoch of the warm-up takes the mean over,
+        ``reset_patience`` whether the joint stage waits anew when clusters give way to others.
     normalize_attributes, normalize_columns, smooth_attributes, normalize_edges, self_loops
         What is done to the graph first.
     random_state
@@ -114,6 +115,7 @@ class XGOAL(Estimator):
         warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
+        reset_patience: bool | str | None = None,
         min_gain: float | None = None,
         normalize_attributes: str | None = None,
         normalize_columns: str | None = None,
@@ -175,6 +177,7 @@ class GOAL(Estimator):
         warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
+        reset_patience: bool | str | None = None,
         min_gain: float | None = None,
         normalize_attributes: str | None = None,
         normalize_columns: str | None = None,

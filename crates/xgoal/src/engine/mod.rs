@@ -74,6 +74,9 @@ pub struct Terms {
     pub mi_cluster: Option<f64>,
     /// Mean cosine between a node's embeddings in two layers, for the pairs (0, 1), (0, 2), .., (1, 2), ..
     pub agreement: Vec<f64>,
+    /// Whether clusters that were followed gave way to others in this epoch, so that its L_C and those before cannot be
+    /// compared.
+    pub replaced: bool,
 }
 
 impl Terms {
@@ -100,6 +103,7 @@ impl Terms {
             mi_node: optional(|t| t.mi_node),
             mi_cluster: optional(|t| t.mi_cluster),
             agreement: each(|t| &t.agreement),
+            replaced: draws.iter().any(|t| t.replaced),
         }
     }
 }

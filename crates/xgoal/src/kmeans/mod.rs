@@ -75,6 +75,8 @@ pub struct Clustering<T = f32> {
     pub inertia: f64,
     /// Lloyd iterations of the restart that was kept.
     pub iterations: usize,
+    /// Whether there were [`Known::centers`] and another start was kept.
+    pub replaced: bool,
 }
 
 /// What is known of points beside where they are.
@@ -141,7 +143,7 @@ impl KMeans {
             let points = Points::new(points)?;
             let seeds = points.centred(View::from(&start.centers))?;
             let outcome = Lloyd::new(&points, self.clusters).run(&seeds, self);
-            return self.finish(&points, outcome);
+            return self.finish(&points, outcome, start.replaced);
         }
         let points = Points::new(points)?;
         let given = known.centers.map(|centers| points.centred(centers)).transpose()?;
@@ -171,8 +173,11 @@ impl KMeans {
             *given *= 1.0 - known.advantage;
         }
         // `min_by` keeps the first of equal minima.
-        let best = outcomes.into_iter().zip(within).min_by(|(_, a), (_, b)| a.total_cmp(b));
-        self.finish(&points, best.expect("starts > 0 was checked").0)
+        let best = (outcomes.into_iter().zip(within).enumerate())
+            .min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
+        let (start, (outcome, _)) = best.expect("starts > 0 was checked");
+        let replaced = known.centers.is_some() && start < self.restarts;
+        self.finish(&points, outcome, replaced)
     }
 
     fn check(&self, rows: usize, starts: usize) -> Result<()> {
@@ -197,7 +202,12 @@ impl KMeans {
         Ok(())
     }
 
-    fn finish<T: Real>(&self, points: &Points<T>, outcome: Outcome<T>) -> Result<Clustering<T>> {
+    fn finish<T: Real>(
+        &self,
+        points: &Points<T>,
+        outcome: Outcome<T>,
+        replaced: bool,
+    ) -> Result<Clustering<T>> {
         let Outcome { mut centers, assignments, inertia, iterations } = outcome;
         points.uncentre(&mut centers);
         Ok(Clustering {
@@ -205,6 +215,7 @@ impl KMeans {
             assignments,
             inertia,
             iterations,
+            replaced,
         })
     }
 }

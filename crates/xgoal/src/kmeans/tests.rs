@@ -177,6 +177,26 @@ fn starts_compared_on_a_sample_end_where_all_points_lead() {
 }
 
 #[test]
+fn it_is_known_whether_given_centres_gave_way() {
+    // Few points, and enough for starts to be compared on a sample.
+    for rows in [600, 2 * SAMPLE] {
+        let points = blobs::<f32>(rows, 8, 6);
+        let view = View::from(&points);
+        let fit = |centers: &Dense<f32>| {
+            let known = Known { advantage: 0.01, ..from(View::from(centers)) };
+            KMeans::new(6).fit_knowing(view, &known, stream()).unwrap()
+        };
+        let found = KMeans::new(6).fit(view, stream()).unwrap();
+        assert!(!found.replaced);
+        assert!(!fit(&found.centers).replaced);
+        // Six centres in one point cannot part the blobs.
+        let poor = fit(&points.select_rows(&[0; 6]));
+        assert!(poor.replaced);
+        assert!((poor.inertia / found.inertia - 1.0).abs() < 1e-3);
+    }
+}
+
+#[test]
 fn points_far_from_the_origin_keep_their_distances() {
     let mut points = blobs::<f32>(600, 8, 6);
     points.values_mut().iter_mut().for_each(|v| *v += 1000.0);

@@ -261,6 +261,7 @@ keys! {
     warmup_min_gain: NumberOrAuto,
     max_epochs: Whole,
     patience: Whole,
+    reset_patience: Switch,
     min_gain: Number,
     seed: Seed,
     normalize_attributes: AttributeOrAuto,

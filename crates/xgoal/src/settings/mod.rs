@@ -212,6 +212,8 @@ pub struct Settings {
     pub max_epochs: usize,
     /// `patience`: epochs without a new best loss after which a stage ends.
     pub patience: usize,
+    /// `reset_patience`: whether the joint stage waits anew when clusters that were followed give way to others.
+    pub reset_patience: bool,
     /// `min_gain`: the share of what the joint stage has gained so far that a new best loss must add to count.
     pub min_gain: f64,
     /// `seed`.

@@ -55,6 +55,10 @@ impl Preset {
                 lr: 1e-3,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-4,
+                // With less chance in the warm-up, and an end before clusters wear out. The authors' are 1, 0 and false.
+                warmup_draws: 4,
+                min_gain: 0.005,
+                reset_patience: true,
                 ..paper
             },
             Preset::Imdb => Settings {
@@ -139,6 +143,7 @@ fn auto() -> Settings {
         warmup_min_gain: None,
         max_epochs: 10_000,
         patience: 100,
+        reset_patience: false,
         min_gain: 0.02,
         seed: 0,
         normalize_attributes: None,

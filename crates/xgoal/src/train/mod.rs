@@ -10,7 +10,7 @@
 //!   epochs in a row brought no new best mean of the last `patience / 5` losses or, with a share of `min_gain`, none of
 //!   the last `patience / 2` that adds it; the last weights are kept. A single loss will not do: one shuffle of the
 //!   negative view differs from the next by more than this slow stage gains in a hundred epochs, and a lucky one would
-//!   end it anywhere.
+//!   end it anywhere. With `reset_patience`, losses are compared anew once k-means has replaced clusters that were followed.
 //!
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
@@ -211,6 +211,9 @@ impl<E: Engine> Trainer<E> {
             Stage::Joint => (std::slice::from_ref(&terms.loss), settings.lr),
         };
         let judge = Judge::of(stage, settings);
+        if terms.replaced && settings.reset_patience {
+            self.progress.watches.iter_mut().for_each(|watch| watch.forget(epoch));
+        }
         let mut rates = vec![rate; self.config.layers().len()];
         for (v, (watch, loss)) in self.progress.watches.iter_mut().zip(losses).enumerate() {
             if watch.left(settings.patience) == 0 {
@@ -347,6 +350,8 @@ mod tests {
         losses: Vec<f64>,
         /// Losses of a second layer, if there is one.
         second: Vec<f64>,
+        /// The epoch in which clusters give way to others, if any.
+        replaced: Option<u32>,
         embeddings: Vec<Dense>,
         told: Vec<String>,
     }
@@ -357,7 +362,8 @@ mod tests {
             self.told.push(format!("{}{}{clusters}", step.stage.as_str(), step.epoch));
             let loss = self.losses.remove(0);
             let second = if self.second.is_empty() { loss } else { self.second.remove(0) };
-            Ok(Terms { loss, layers: vec![loss, second], ..Terms::default() })
+            let replaced = self.replaced == Some(step.epoch);
+            Ok(Terms { loss, layers: vec![loss, second], replaced, ..Terms::default() })
         }
         fn update(&mut self, learning_rates: &[f64]) {
             let rates: Vec<String> = learning_rates.iter().map(f64::to_string).collect();
@@ -409,7 +415,8 @@ mod tests {
         }
         let config = settings.validate(&["a".to_string(), "b".to_string()]).unwrap();
         let losses = losses.to_vec();
-        let engine = Script { losses, second: vec![], embeddings: vec![], told: vec![] };
+        let engine =
+            Script { losses, second: vec![], replaced: None, embeddings: vec![], told: vec![] };
         Trainer::new(engine, config)
     }
 
@@ -502,6 +509,21 @@ mod tests {
         while t.step().unwrap().is_some() {}
         // The mean of four still falls with the trend; it ends twenty epochs after the trend does.
         assert_eq!(t.progress().stages[0].epochs, 80);
+    }
+
+    #[test]
+    fn clusters_that_give_way_to_others_are_judged_by_themselves_where_asked() {
+        // A loss that falls all the time, but for the jump that other clusters bring in epoch 60.
+        let loss = |i: i32| 2.0 - 0.01 * f64::from(i) + if i < 60 { 0.0 } else { 0.5 };
+        let losses: Vec<f64> = (0..100).map(loss).collect();
+        let epochs = |reset: &str| {
+            let set = [("patience", "20"), ("warmup", "off"), ("max_epochs", "100")];
+            let mut t = trainer(&losses, &[&set[..], &[("reset_patience", reset)]].concat());
+            t.engine.replaced = Some(60);
+            while t.step().unwrap().is_some() {}
+            t.progress().stages[0].epochs
+        };
+        assert_eq!((epochs("false"), epochs("true")), (80, 100));
     }
 
     #[test]

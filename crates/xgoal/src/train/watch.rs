@@ -3,6 +3,10 @@
 //! One epoch's loss is judged by itself or as the mean of the last ones. A judged loss counts as a new best if it is
 //! less than the last best by at least a share of all that was gained since the first one; a loss is at rest when
 //! there was no new best for as long as patience allows.
+//!
+//! Clusters that take the place of others change what L_C measures: the loss jumps, and a best of before says nothing about
+//! the losses after. A watch then forgets it and waits anew, though not again before the stage is twice as long: clusters
+//! that never settle would keep it going for ever.
 
 use crate::engine::Stage;
 use crate::settings::Settings;
@@ -47,9 +51,22 @@ pub struct Watch {
     least: Option<f64>,
     /// The last losses, as many as are averaged.
     recent: Vec<f64>,
+    /// The epoch in which it last forgot.
+    #[serde(default)]
+    forgot: u32,
 }
 
 impl Watch {
+    /// Before the loss of an epoch that cannot be compared with those before: waits for a best of its own.
+    pub(super) fn forget(&mut self, epoch: u32) {
+        if u64::from(epoch) >= 2 * u64::from(self.forgot) {
+            self.best = None;
+            self.since_best = 0;
+            self.recent.clear();
+            self.forgot = epoch;
+        }
+    }
+
     /// Sees the loss of the next epoch; whether it is the least of all.
     pub(super) fn see(&mut self, loss: f64, judge: Judge) -> bool {
         self.recent.push(loss);
@@ -83,7 +100,7 @@ impl Watch {
 
     /// Whether it can stand like this after so many epochs; a file may say anything.
     pub(super) fn is_possible(&self, epochs: u32, judge: Judge) -> bool {
-        self.since_best <= epochs && self.recent.len() <= judge.window.max(1)
+        self.since_best.max(self.forgot) <= epochs && self.recent.len() <= judge.window.max(1)
     }
 }
 
@@ -145,6 +162,43 @@ mod tests {
         let by = |window| rest((0..400).map(loss), 20, Judge { window, min_gain: 0.02 });
         assert_eq!(by(1), Some(20));
         assert!(by(4).unwrap() > 200, "{:?}", by(4));
+    }
+
+    #[test]
+    fn a_loss_that_jumped_is_judged_by_itself() {
+        // Falls steadily to the end, but for a jump that takes back the gain of two hundred epochs.
+        let loss = |i: u32| 3.0 - 1e-3 * f64::from(i) + if i < 300 { 0.0 } else { 0.2 };
+        let judge = Judge { window: 10, min_gain: 0.0 };
+        let epochs = |forgetting: bool| {
+            let mut watch = Watch::default();
+            let at_rest = |i: &u32| {
+                if forgetting && *i == 300 {
+                    watch.forget(*i);
+                }
+                watch.see(loss(*i), judge);
+                watch.left(100) == 0
+            };
+            (0..600).find(at_rest)
+        };
+        // The mean of ten may take in the jump once it is there.
+        assert_eq!(epochs(false), Some(399));
+        assert_eq!(epochs(true), None);
+    }
+
+    #[test]
+    fn clusters_that_never_settle_do_not_keep_a_stage_going() {
+        let judge = Judge { window: 50, min_gain: 0.02 };
+        let mut watch = Watch::default();
+        let end = (0..10_000).find(|epoch| {
+            if epoch % 5 == 0 {
+                watch.forget(*epoch);
+            }
+            watch.see(1.0, judge);
+            watch.left(100) == 0
+        });
+        // A loss that gains nothing is at rest 150 epochs after the last time it was forgotten, in epoch 160.
+        assert_eq!(end, Some(309));
+        assert!(watch.is_possible(310, judge) && !watch.is_possible(159, judge));
     }
 
     #[test]

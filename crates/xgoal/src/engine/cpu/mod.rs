@@ -69,6 +69,9 @@ pub struct CpuEngine<T: Kernels = f32> {
     clock: Clock,
 }
 
+/// Prototypes of each layer, and whether any of them took the place of clusters that were followed.
+type Found<T> = (Vec<Prototypes<T>>, bool);
+
 /// The graph in the form the products need.
 #[derive(Debug)]
 struct Operands<T> {
@@ -214,17 +217,19 @@ impl<T: Kernels> CpuEngine<T> {
     ///
     /// Of the first starts, the one is kept whose clusters are the most compact in all layers together. Once nodes are pulled
     /// to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
-    /// compact, and cuts elsewhere, would undo what was learnt. It is kept only if it is clearly better.
-    fn recluster(&mut self, asked: Recluster<'_>, step: &Step<'_>) -> Result<()> {
-        let found = match asked.source {
+    /// compact, and cuts elsewhere, would undo what was learnt. It is kept only if it is clearly better; whether that
+    /// happened in a layer is what comes back.
+    fn recluster(&mut self, asked: Recluster<'_>, step: &Step<'_>) -> Result<bool> {
+        let (found, replaced) = match asked.source {
             PrototypeSource::Own => self.own_prototypes(asked.counts, step)?,
             PrototypeSource::Shared => self.shared_prototypes(asked.counts[0], step)?,
         };
         self.prototypes = Some(found);
-        Ok(())
+        Ok(replaced)
     }
 
-    fn own_prototypes(&self, counts: &[usize], step: &Step<'_>) -> Result<Vec<Prototypes<T>>> {
+    fn own_prototypes(&self, counts: &[usize], step: &Step<'_>) -> Result<Found<T>> {
+        let mut replaced = false;
         let of_layer = |(v, count): (usize, &usize)| {
             let last = self.prototypes.as_ref().map(|p| &p[v].centers);
             let others: Vec<_> = (0..self.views.len())
@@ -232,13 +237,15 @@ impl<T: Kernels> CpuEngine<T> {
                 .map(|other| View::from(&self.views[other].anchor))
                 .collect();
             let found = self.cluster((v, &self.views[v].anchor), *count, last, &others, step)?;
+            replaced |= found.replaced;
             Ok(Prototypes { centers: found.centers, assignments: found.assignments })
         };
-        counts.iter().enumerate().map(of_layer).collect()
+        let found = counts.iter().enumerate().map(of_layer).collect::<Result<_>>()?;
+        Ok((found, replaced))
     }
 
     /// Clusters of the mean over layers; the prototypes of each layer are the means of its own rows in them.
-    fn shared_prototypes(&self, count: usize, step: &Step<'_>) -> Result<Vec<Prototypes<T>>> {
+    fn shared_prototypes(&self, count: usize, step: &Step<'_>) -> Result<Found<T>> {
         let mean = mean_of_layers(self.views.iter().map(|views| &views.anchor));
         // Centres are means, and the mean over layers of these is that of the means over layers.
         let last = self.prototypes.as_ref();
@@ -252,7 +259,7 @@ impl<T: Kernels> CpuEngine<T> {
             ),
             assignments: found.assignments.clone(),
         };
-        Ok(self.views.iter().map(of_layer).collect())
+        Ok((self.views.iter().map(of_layer).collect(), found.replaced))
     }
 
     /// Clusters of rows, the layer they are of deciding what is drawn.
@@ -297,9 +304,10 @@ impl<T: Kernels> CpuEngine<T> {
                 &mut self.clock,
             );
         }
-        if let Some(asked) = step.recluster {
-            self.recluster(asked, step)?;
-        }
+        let replaced = match step.recluster {
+            Some(asked) => self.recluster(asked, step)?,
+            None => false,
+        };
         self.clock.stop(Phase::Cluster);
         let objective = Objective::new(&self.config, step, self.prototypes.as_deref());
         let terms = objective.evaluate(&mut self.views, &self.losses);
@@ -313,7 +321,7 @@ impl<T: Kernels> CpuEngine<T> {
                 &mut self.clock,
             );
         }
-        Ok(terms)
+        Ok(Terms { replaced, ..terms })
     }
 }
 

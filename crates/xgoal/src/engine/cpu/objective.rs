@@ -227,6 +227,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
                 entropies.sum::<f64>() / total.marginals.len() as f64
                     - total.recovery.cross_entropy / (n * self.pairs())
             }),
+            replaced: false,
         };
         terms.mi_node = terms.r_n.map(|r_n| std::f64::consts::LN_2 - r_n);
         terms.loss = self.lambda_n * terms.l_n
