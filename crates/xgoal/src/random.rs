@@ -44,6 +44,8 @@ pub enum Purpose {
     Rise = 29,
     /// The cloud that clusters are held against.
     Cloud = 30,
+    /// Where the directions start in which attributes differ.
+    Seen = 31,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -28,6 +28,7 @@ pub(super) fn unseen_loss(model: &Model, graph: &MultiplexGraph, like: &Settings
         layer_weights: PerLayer::One(1.0 / graph.layers().len() as f64),
         // Nothing but the node loss is asked for.
         warmup_mu_n: 0.0,
+        lambda_c: Some(0.0),
         ..model.config().settings().clone()
     };
     let config = settings.validate(&graph.layer_names())?;

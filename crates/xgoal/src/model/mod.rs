@@ -1,7 +1,9 @@
 //! What is learnt: one encoder's weights per layer.
 
+mod seen;
 mod start;
 
+pub(crate) use seen::Seen;
 pub use start::{initial_weights, random_weights};
 
 use crate::engine::cpu;

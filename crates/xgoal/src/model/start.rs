@@ -16,21 +16,15 @@
 //! F rows. Nodes that do not differ at all have random weights.
 
 use super::LayerWeights;
+use super::seen::Seen;
 use crate::graph::preprocess::Preprocessed;
-use crate::matrix::{Csr, Dense, Matrix, centre, leading, orthonormal};
+use crate::matrix::{Dense, orthonormal};
 use crate::random::{Purpose, Stream};
 use crate::real::{Real, View, ViewMut};
 use crate::settings::{Config, Encoder, Start};
-use rayon::prelude::*;
 
 /// The root mean square, about its mean, of what goes into the activations.
 const SIZE: f64 = 0.3;
-/// Steps of the iteration.
-const ITERATIONS: usize = 12;
-/// Directions that are iterated beside those that are kept, so that these converge.
-const SPARE: usize = 16;
-/// Rows of dense attributes that are multiplied at a time.
-const BLOCK: usize = 256;
 
 /// Fresh weights for every layer of a configuration.
 pub fn initial_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<LayerWeights<T>> {
@@ -55,7 +49,7 @@ pub fn random_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWei
 
 fn principal_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<LayerWeights<T>> {
     let (features, dim) = (graph.attributes.cols(), config.settings().dim);
-    let seen = Seen::new(config, graph);
+    let seen = Seen::new(config.encoder(), &graph.attributes, &graph.layers);
     let stream = Stream::new(config.settings().seed, Purpose::Weights);
     let kept = dim.min(features);
     let basis = seen.leading(kept, stream.substream(0));
@@ -79,128 +73,12 @@ fn principal_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<
     vec![weights; config.layers().len()]
 }
 
-/// The attributes as encoders see them: a node's own, and through every layer.
-struct Seen<'a> {
-    attributes: &'a Matrix,
-    /// Their transpose, of sparse ones.
-    columns: Option<Csr>,
-    /// Each layer and its transpose.
-    layers: Vec<(Csr, Csr)>,
-    own: bool,
-}
-
-impl<'a> Seen<'a> {
-    fn new(config: &Config, graph: &'a Preprocessed<'_>) -> Self {
-        let columns = match &*graph.attributes {
-            Matrix::Sparse(m) => Some(m.transpose()),
-            Matrix::Dense(_) => None,
-        };
-        let layers = graph.layers.iter().map(|layer| {
-            let layer = layer.map(|v| v);
-            let transposed = layer.transpose();
-            (layer, transposed)
-        });
-        let own = config.encoder() == Encoder::FirstOrder;
-        Self { attributes: &graph.attributes, columns, layers: layers.collect(), own }
-    }
-
-    /// An orthonormal basis, F x `kept`, of about the space of the leading right singular vectors of M.
-    fn leading(&self, kept: usize, stream: Stream) -> Vec<f64> {
-        let features = self.attributes.cols();
-        let width = (kept + SPARE).min(features);
-        let product = |basis: &[f64]| {
-            let layers = self.layers.iter().map(|(layer, _)| layer);
-            let mut seen = self.through(layers, &self.project(basis, width), width);
-            centre(&mut seen, width);
-            let transposed = self.layers.iter().map(|(_, transposed)| transposed);
-            self.pull(&self.through(transposed, &seen, width), width)
-        };
-        let basis = leading(features, width, ITERATIONS, stream, product).basis;
-        basis.chunks_exact(width).flat_map(|row| &row[..kept]).copied().collect()
-    }
-
-    /// The root mean square over layers, nodes and coordinates of what goes into the activations, about its mean.
-    fn size(&self, basis: &[f64], kept: usize, dim: usize) -> f64 {
-        let projected = self.project(basis, kept);
-        let square = |layer: &Csr| {
-            let mut seen = self.through([layer], &projected, kept);
-            centre(&mut seen, kept);
-            seen.iter().map(|v| v * v).sum::<f64>()
-        };
-        let squares: f64 = self.layers.iter().map(|(layer, _)| square(layer)).sum();
-        (squares / (self.layers.len() * self.attributes.rows() * dim) as f64).sqrt()
-    }
-
-    /// The rows of a table for each node itself, where the encoder has them, and through layers, added up.
-    fn through<'b>(
-        &self,
-        layers: impl IntoIterator<Item = &'b Csr>,
-        table: &[f64],
-        width: usize,
-    ) -> Vec<f64> {
-        let mut sum = if self.own { table.to_vec() } else { vec![0.0; table.len()] };
-        layers.into_iter().for_each(|layer| add_product(layer, table, width, &mut sum));
-        sum
-    }
-
-    /// X B.
-    fn project(&self, basis: &[f64], width: usize) -> Vec<f64> {
-        let mut out = vec![0.0; self.attributes.rows() * width];
-        match self.attributes {
-            Matrix::Sparse(m) => add_product(m, basis, width, &mut out),
-            Matrix::Dense(m) => {
-                let blocks = out.par_chunks_mut(BLOCK * width);
-                blocks.zip(m.values().par_chunks(BLOCK * m.cols())).for_each(|(out, x)| {
-                    let x: Vec<f64> = x.iter().copied().map(f64::from).collect();
-                    let rows = x.len() / m.cols();
-                    let basis = View::new(basis, m.cols(), width);
-                    let into = &mut ViewMut::new(out, rows, width);
-                    f64::gemm(1.0, View::new(&x, rows, m.cols()), basis, 0.0, into);
-                });
-            }
-        }
-        out
-    }
-
-    /// X^T Z.
-    fn pull(&self, rows: &[f64], width: usize) -> Vec<f64> {
-        let features = self.attributes.cols();
-        let mut out = vec![0.0; features * width];
-        match (&self.columns, self.attributes) {
-            (Some(columns), _) => add_product(columns, rows, width, &mut out),
-            (None, Matrix::Dense(m)) => {
-                // Block after block, so that sums have one order.
-                let blocks = m.values().chunks(BLOCK * features);
-                for (x, z) in blocks.zip(rows.chunks(BLOCK * width)) {
-                    let x: Vec<f64> = x.iter().copied().map(f64::from).collect();
-                    let count = z.len() / width;
-                    let into = &mut ViewMut::new(&mut out, features, width);
-                    let x = View::new(&x, count, features).t();
-                    f64::gemm(1.0, x, View::new(z, count, width), 1.0, into);
-                }
-            }
-            (None, Matrix::Sparse(_)) => unreachable!("sparse attributes have their transpose"),
-        }
-        out
-    }
-}
-
-/// `out += matrix * table`.
-fn add_product(matrix: &Csr, table: &[f64], width: usize, out: &mut [f64]) {
-    out.par_chunks_mut(width).enumerate().for_each(|(r, out)| {
-        let (columns, values) = matrix.row(r);
-        for (column, value) in columns.iter().zip(values) {
-            let from = &table[*column as usize * width..][..width];
-            out.iter_mut().zip(from).for_each(|(o, v)| *o += f64::from(*value) * v);
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::cpu::embed;
     use crate::graph::{Layer, MultiplexGraph};
+    use crate::matrix::{Csr, Matrix, centre};
     use crate::settings::Settings;
 
     const NODES: usize = 300;

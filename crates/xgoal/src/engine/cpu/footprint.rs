@@ -19,16 +19,23 @@
 //!                           4 N d (V + 1) for the embeddings at the end;
 //!                           with s = min(N, 4096), 4 N d V + 24 s d + 6 s K a thread where `lambda_c` or
 //!                           `prototypes` is found
+//!     or all but the graph, if that is more, with w = min(k + 16, F):
+//!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, and 8 w (2 N + 3 F), where
+//!                           `start` is principal (k = d) or layers are not aligned (k = 8, the largest layer)
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
 
+use super::SEEN;
 use super::adjacency::Adjacency;
 use super::attributes::Attributes;
 use crate::graph::MultiplexGraph;
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
-use crate::settings::{ColumnNorm, Count, Method, PerLayer, PrototypeSource, SelfLoops, Settings};
+use crate::model::Seen;
+use crate::settings::{
+    ColumnNorm, Count, Method, PerLayer, PrototypeSource, SelfLoops, Settings, Start,
+};
 use crate::train::SAMPLE;
 
 /// What the executable itself takes.
@@ -118,13 +125,17 @@ impl Footprint {
         } else {
             0
         };
+        let views = room + 4 * n * d * (3 * v + 2) + 8 * n * v;
+        let weights = copies * weights + partial;
+        let later = layers + attributes + views + weights;
+        let passing = clustering.max(saving).max(embedding).max(weighing);
         Self {
             graph: graph_bytes,
             layers,
             attributes,
-            views: room + 4 * n * d * (3 * v + 2) + 8 * n * v,
-            weights: copies * weights + partial,
-            passing: clustering.max(saving).max(embedding).max(weighing),
+            views,
+            weights,
+            passing: passing.max(beginning(graph, settings).saturating_sub(later)),
         }
     }
 
@@ -150,6 +161,17 @@ impl Footprint {
             ("clustering or saving", self.passing),
         ]
     }
+}
+
+/// What looking at the attributes takes before there is anything else.
+fn beginning(graph: &MultiplexGraph, settings: &Settings) -> u64 {
+    let entries = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64);
+    let principal = settings.start == Some(Start::Principal);
+    let start =
+        principal.then(|| Seen::bytes(graph.attributes(), entries.clone(), settings.dim as u64));
+    let aligned = settings.method == Method::Xgoal && graph.layers().len() > 1;
+    let alone = (!aligned).then(|| Seen::bytes(graph.attributes(), entries.max(), SEEN as u64));
+    start.max(alone).unwrap_or(0)
 }
 
 /// Whether a matrix equals its transpose, by sums that do not depend on the order of its entries.

@@ -33,11 +33,11 @@ use self::objective::Objective;
 use self::rows::{PerThread, Scratches};
 use super::{Engine, EngineState, Prototypes, Recluster, Stage, Step, Terms};
 use crate::error::{Error, Result};
-use crate::graph::preprocess::Preprocessed;
+use crate::graph::preprocess::{Normalized, Preprocessed};
 use crate::kmeans::{self, Clustering, KMeans, Known};
 use crate::matrix::{Dense, Matrix};
-use crate::model::{LayerWeights, mean_of_layers};
-use crate::random::Purpose;
+use crate::model::{LayerWeights, Seen, mean_of_layers};
+use crate::random::{Purpose, Stream};
 use crate::real::{Real, View};
 use crate::settings::{Config, PrototypeSource};
 
@@ -49,6 +49,9 @@ const FRESH_SHARE: usize = 5;
 
 /// How much more compact clusters from another start must be to take the place of those that were followed.
 const ADVANTAGE: f64 = 0.01;
+
+/// Leading directions of the attributes that are looked at where a layer has no other one beside it.
+const SEEN: usize = 8;
 
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
@@ -62,6 +65,8 @@ pub struct CpuEngine<T: Kernels = f32> {
     summed: Vec<LayerWeights<T>>,
     adam: Adam<T>,
     prototypes: Option<Vec<Prototypes<T>>>,
+    /// For layers that are not aligned, attributes as they see them.
+    seen: Vec<Dense<T>>,
     views: Vec<Views<T>>,
     draws: Vec<Draw>,
     work: Workspace<T>,
@@ -133,6 +138,12 @@ fn embed_layers<T: Kernels>(
         .collect()
 }
 
+/// The attributes as a layer's encoder sees them, along the directions in which nodes differ the most.
+fn seen_by<T: Kernels>(layer: &Normalized<'_>, config: &Config, attributes: &Matrix) -> Dense<T> {
+    let seen = Seen::new(config.encoder(), attributes, std::slice::from_ref(layer));
+    seen.rows(SEEN, Stream::new(config.settings().seed, Purpose::Seen))
+}
+
 impl<T: Kernels> CpuEngine<T> {
     /// Prepares a graph for training from the given weights.
     pub fn new(
@@ -166,6 +177,9 @@ impl<T: Kernels> CpuEngine<T> {
             )));
         }
         let settings = config.settings();
+        let alone = !config.aligned() && config.lambda_c() > 0.0;
+        let layers = graph.layers.iter().filter(|_| alone);
+        let seen = layers.map(|layer| seen_by(layer, config, &graph.attributes)).collect();
         let operands = Operands::<T>::new(graph);
         let entries = operands.attributes.entries();
         let nodes = operands.nodes;
@@ -186,6 +200,7 @@ impl<T: Kernels> CpuEngine<T> {
             remembered: weights.clone(),
             weights,
             prototypes: None,
+            seen,
             losses: PerThread::new(),
             clock: Clock::new(),
             graph: operands,
@@ -215,8 +230,8 @@ impl<T: Kernels> CpuEngine<T> {
 
     /// Finds prototypes anew: from scratch the first time, from the last ones later.
     ///
-    /// Of the first starts, the one is kept whose clusters are the most compact in all layers together. Once nodes are pulled
-    /// to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
+    /// Of the first starts, the one is kept whose clusters are the most compact in all layers together, or where a layer has
+    /// no others beside it, in its attributes. Once nodes are pulled to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
     /// compact, and cuts elsewhere, would undo what was learnt. It is kept only if it is clearly better; whether that
     /// happened in a layer is what comes back.
     fn recluster(&mut self, asked: Recluster<'_>, step: &Step<'_>) -> Result<bool> {
@@ -232,10 +247,13 @@ impl<T: Kernels> CpuEngine<T> {
         let mut replaced = false;
         let of_layer = |(v, count): (usize, &usize)| {
             let last = self.prototypes.as_ref().map(|p| &p[v].centers);
-            let others: Vec<_> = (0..self.views.len())
-                .filter(|other| *other != v && self.config.aligned())
-                .map(|other| View::from(&self.views[other].anchor))
-                .collect();
+            let others: Vec<_> = match self.seen.get(v) {
+                Some(seen) => vec![View::from(seen)],
+                None => (0..self.views.len())
+                    .filter(|other| *other != v)
+                    .map(|other| View::from(&self.views[other].anchor))
+                    .collect(),
+            };
             let found = self.cluster((v, &self.views[v].anchor), *count, last, &others, step)?;
             replaced |= found.replaced;
             Ok(Prototypes { centers: found.centers, assignments: found.assignments })
@@ -455,4 +473,57 @@ fn cast_weights<T: Real, U: Real>(weights: &[LayerWeights<T>]) -> Vec<LayerWeigh
 fn cast<T: Real, U: Real>(matrix: &Dense<T>) -> Dense<U> {
     let values = matrix.values().iter().map(|v| U::from_f64(v.to_f64())).collect();
     Dense::from_vec(matrix.rows(), matrix.cols(), values).expect("same shape")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Layer, MultiplexGraph};
+    use crate::matrix::Csr;
+    use crate::settings::Settings;
+
+    /// Nodes at the corners of a rectangle, wide in the first attribute, in which the encoder sees a rectangle that is a little
+    /// higher than wide.
+    fn clusters(set: &[(&str, &str)]) -> Vec<u32> {
+        let nodes = 64;
+        let side = |bit: usize| move |n: usize| if n >> bit & 1 == 0 { 1.0 } else { -1.0 };
+        let (wide, high) = (side(0), side(1));
+        let values = (0..nodes).flat_map(|n| [3.0 * wide(n), high(n)]).collect();
+        let loops = |name: &str| Layer {
+            name: name.into(),
+            adjacency: Csr::from_triplets(nodes, nodes, (0..64).map(|n| (n, n, 1.0)).collect())
+                .unwrap(),
+        };
+        let attributes = Matrix::Dense(Dense::from_vec(nodes, 2, values).unwrap());
+        let graph = MultiplexGraph::new(vec![loops("a"), loops("b")], attributes).unwrap();
+        let mut settings = Settings::default();
+        for (key, value) in
+            [("dim", "2"), ("clusters", "2"), ("prototypes", "own")].iter().chain(set)
+        {
+            settings.set(key, value).unwrap();
+        }
+        for key in ["normalize_attributes", "normalize_columns"] {
+            settings.set(key, "none").unwrap();
+        }
+        let config = settings.validate(&graph.layer_names()).unwrap();
+        let graph = config.preprocessing().apply(&graph).unwrap();
+        let weight = Dense::from_vec(2, 2, vec![0.03, 0.0, 0.0, 0.1]).unwrap();
+        let own = Some(weight.clone());
+        let weights = LayerWeights { weight, self_weight: own, bias: vec![0.0; 2] };
+        let mut engine = CpuEngine::<f32>::new(&config, &graph, vec![weights; 2]).unwrap();
+        let recluster = Some(Recluster { counts: &[2, 2], source: PrototypeSource::Own });
+        let step = Step { stage: Stage::Joint, epoch: 0, recluster, lambda_c: config.lambda_c() };
+        engine.evaluate(&step).unwrap();
+        engine.prototypes.unwrap().swap_remove(0).assignments
+    }
+
+    #[test]
+    fn a_layer_alone_has_the_clusters_that_its_attributes_agree_with() {
+        // Whether the nodes of a side fall into one cluster.
+        let by = |found: &[u32], bit: usize| (0..64).all(|n| found[n] == found[n ^ 1 << bit]);
+        let aligned = clusters(&[]);
+        assert!(by(&aligned, 0) && !by(&aligned, 1), "{aligned:?}");
+        let alone = clusters(&[("method", "goal")]);
+        assert!(by(&alone, 1) && !by(&alone, 0), "{alone:?}");
+    }
 }
