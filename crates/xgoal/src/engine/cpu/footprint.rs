@@ -21,7 +21,7 @@
 //!                           `prototypes` is found
 //!     or all but the graph, if that is more, with w = min(k + 16, F):
 //!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, and 8 w (2 N + 3 F), where
-//!                           `start` is principal (k = d) or layers are not aligned (k = 8, the largest layer)
+//!                           `start` is principal (k = d) or layers are not aligned (k = 32, the largest layer)
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.

@@ -50,8 +50,8 @@ const FRESH_SHARE: usize = 5;
 /// How much more compact clusters from another start must be to take the place of those that were followed.
 const ADVANTAGE: f64 = 0.01;
 
-/// Leading directions of the attributes that are looked at where a layer has no other one beside it.
-const SEEN: usize = 8;
+/// Most leading directions of the attributes that are looked at where a layer has no other one beside it.
+const SEEN: usize = 32;
 
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
@@ -248,7 +248,11 @@ impl<T: Kernels> CpuEngine<T> {
         let of_layer = |(v, count): (usize, &usize)| {
             let last = self.prototypes.as_ref().map(|p| &p[v].centers);
             let others: Vec<_> = match self.seen.get(v) {
-                Some(seen) => vec![View::from(seen)],
+                // K centres differ along K - 1 directions.
+                Some(seen) => {
+                    let cols = (count - 1).clamp(1, SEEN).min(seen.cols());
+                    vec![View { cols, ..View::from(seen) }]
+                }
                 None => (0..self.views.len())
                     .filter(|other| *other != v)
                     .map(|other| View::from(&self.views[other].anchor))
