@@ -26,10 +26,11 @@ class XGOAL(Estimator):
         ``tanh`` or ``relu``; ``first-order`` or ``gcn``.
     p_drop, augmentation, drop_attributes, drop_edges
         How the positive view is drawn.
-    clusters, tau, cluster_every, kmeans_restarts, prototypes
+    clusters, tau, cluster_every, kmeans_restarts, cluster_attributes, prototypes
         Prototypes: their number, their temperature (each one value or a list with one per layer), the epochs
-        between two clusterings, the seedings of the first, and whether they are of each layer's ``own`` clusters
-        or ``shared``, of those of the mean over layers.
+        between two clusterings, the seedings of the first, whether a layer that has no others beside it chooses
+        among clusters by its attributes as well, and whether prototypes are of each layer's ``own`` clusters or
+        ``shared``, of those of the mean over layers.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights, mean_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers in training and in the
         mean over them.
@@ -97,6 +98,7 @@ class XGOAL(Estimator):
         tau: Any = None,
         cluster_every: int | None = None,
         kmeans_restarts: int | None = None,
+        cluster_attributes: bool | str | None = None,
         prototypes: str | None = None,
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
@@ -164,6 +166,7 @@ class GOAL(Estimator):
         tau: Any = None,
         cluster_every: int | None = None,
         kmeans_restarts: int | None = None,
+        cluster_attributes: bool | str | None = None,
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         layer_weights: Any = None,

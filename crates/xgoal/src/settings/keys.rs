@@ -243,6 +243,7 @@ keys! {
     tau: EachNumber,
     cluster_every: Whole,
     kmeans_restarts: Whole,
+    cluster_attributes: Switch,
     prototypes: PrototypesOrAuto,
     lambda_n: Number,
     lambda_c: NumberOrAuto,

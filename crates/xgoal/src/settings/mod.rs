@@ -175,6 +175,8 @@ pub struct Settings {
     pub cluster_every: usize,
     /// `kmeans_restarts`.
     pub kmeans_restarts: usize,
+    /// `cluster_attributes`: whether clusters of a layer that is not aligned are chosen by its attributes as well.
+    pub cluster_attributes: bool,
     /// `prototypes`: whose clusters they are made of; `auto` where there is none, see [`crate::train::Choice`].
     pub prototypes: Option<PrototypeSource>,
     /// `lambda_n`: weight of L_N.

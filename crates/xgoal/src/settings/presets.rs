@@ -59,6 +59,8 @@ impl Preset {
                 warmup_draws: 4,
                 min_gain: 0.005,
                 reset_patience: true,
+                // Of two cuts of PAP alone, the one that its attributes agree with. Not in the authors' code.
+                cluster_attributes: true,
                 ..paper
             },
             Preset::Imdb => Settings {
@@ -125,6 +127,7 @@ fn auto() -> Settings {
         tau: One(1.0),
         cluster_every: 5,
         kmeans_restarts: 10,
+        cluster_attributes: false,
         prototypes: None,
         lambda_n: 1.0,
         lambda_c: None,

@@ -21,7 +21,8 @@
 //!                           `prototypes` is found
 //!     or all but the graph, if that is more, with w = min(k + 16, F):
 //!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, and 8 w (2 N + 3 F), where
-//!                           `start` is principal (k = d) or layers are not aligned (k = 32, the largest layer)
+//!                           `start` is principal (k = d), or with `cluster_attributes` layers are not aligned (k = 32, the
+//!                           largest layer)
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
@@ -170,8 +171,9 @@ fn beginning(graph: &MultiplexGraph, settings: &Settings) -> u64 {
     let start =
         principal.then(|| Seen::bytes(graph.attributes(), entries.clone(), settings.dim as u64));
     let aligned = settings.method == Method::Xgoal && graph.layers().len() > 1;
-    let alone = (!aligned).then(|| Seen::bytes(graph.attributes(), entries.max(), SEEN as u64));
-    start.max(alone).unwrap_or(0)
+    let looked = (settings.cluster_attributes && !aligned)
+        .then(|| Seen::bytes(graph.attributes(), entries.max(), SEEN as u64));
+    start.max(looked).unwrap_or(0)
 }
 
 /// Whether a matrix equals its transpose, by sums that do not depend on the order of its entries.

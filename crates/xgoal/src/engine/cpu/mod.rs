@@ -65,7 +65,7 @@ pub struct CpuEngine<T: Kernels = f32> {
     summed: Vec<LayerWeights<T>>,
     adam: Adam<T>,
     prototypes: Option<Vec<Prototypes<T>>>,
-    /// For layers that are not aligned, attributes as they see them.
+    /// Attributes as layers see them that have no others beside them, with `cluster_attributes`.
     seen: Vec<Dense<T>>,
     views: Vec<Views<T>>,
     draws: Vec<Draw>,
@@ -177,8 +177,8 @@ impl<T: Kernels> CpuEngine<T> {
             )));
         }
         let settings = config.settings();
-        let alone = !config.aligned() && config.lambda_c() > 0.0;
-        let layers = graph.layers.iter().filter(|_| alone);
+        let looked = settings.cluster_attributes && config.lambda_c() > 0.0 && !config.aligned();
+        let layers = graph.layers.iter().filter(|_| looked);
         let seen = layers.map(|layer| seen_by(layer, config, &graph.attributes)).collect();
         let operands = Operands::<T>::new(graph);
         let entries = operands.attributes.entries();
@@ -231,7 +231,7 @@ impl<T: Kernels> CpuEngine<T> {
     /// Finds prototypes anew: from scratch the first time, from the last ones later.
     ///
     /// Of the first starts, the one is kept whose clusters are the most compact in all layers together, or where a layer has
-    /// no others beside it, in its attributes. Once nodes are pulled to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
+    /// no others beside it, with `cluster_attributes` also in what it sees of the attributes. Once nodes are pulled to them, clusters follow the embeddings: one from a fresh start that is by chance a little more
     /// compact, and cuts elsewhere, would undo what was learnt. It is kept only if it is clearly better; whether that
     /// happened in a layer is what comes back.
     fn recluster(&mut self, asked: Recluster<'_>, step: &Step<'_>) -> Result<bool> {
@@ -522,12 +522,14 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_alone_has_the_clusters_that_its_attributes_agree_with() {
+    fn a_layer_alone_can_have_the_clusters_that_its_attributes_agree_with() {
         // Whether the nodes of a side fall into one cluster.
         let by = |found: &[u32], bit: usize| (0..64).all(|n| found[n] == found[n ^ 1 << bit]);
         let aligned = clusters(&[]);
         assert!(by(&aligned, 0) && !by(&aligned, 1), "{aligned:?}");
         let alone = clusters(&[("method", "goal")]);
-        assert!(by(&alone, 1) && !by(&alone, 0), "{alone:?}");
+        assert_eq!(alone, aligned);
+        let looked = clusters(&[("method", "goal"), ("cluster_attributes", "true")]);
+        assert!(by(&looked, 1) && !by(&looked, 0), "{looked:?}");
     }
 }
