@@ -161,6 +161,7 @@ mod tests {
             epoch: 0,
             loss: 0.5,
             l_n: 0.25,
+            l_n_layers: vec![0.25, 0.0],
             l_c: None,
             r_n: None,
             r_c: None,
@@ -168,6 +169,7 @@ mod tests {
             mi_cluster: None,
             agreement: vec![0.75],
             reclustered: false,
+            replaced: false,
             patience_left: 1,
             seconds: 0.1,
         };

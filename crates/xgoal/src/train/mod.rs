@@ -44,6 +44,8 @@ pub struct EpochRecord {
     pub loss: f64,
     /// Sum over layers of w_v L_N.
     pub l_n: f64,
+    /// L_N of each layer, which decides when its warm-up ends.
+    pub l_n_layers: Vec<f64>,
     /// Sum over layers of w_v L_C.
     pub l_c: Option<f64>,
     /// R_N.
@@ -58,6 +60,8 @@ pub struct EpochRecord {
     pub agreement: Vec<f64>,
     /// Whether prototypes were found in this epoch.
     pub reclustered: bool,
+    /// Whether these took the place of others that were followed, so that L_C cannot be compared with that of before.
+    pub replaced: bool,
     /// Epochs without a new best loss that are still allowed.
     pub patience_left: u32,
     /// Seconds this epoch took.
@@ -236,6 +240,7 @@ impl<E: Engine> Trainer<E> {
             epoch,
             loss: terms.loss,
             l_n: terms.l_n,
+            l_n_layers: terms.layers,
             l_c: terms.l_c,
             r_n: terms.r_n,
             r_c: terms.r_c,
@@ -243,6 +248,7 @@ impl<E: Engine> Trainer<E> {
             mi_cluster: terms.mi_cluster,
             agreement: terms.agreement,
             reclustered,
+            replaced: terms.replaced,
             patience_left,
             seconds,
         }))

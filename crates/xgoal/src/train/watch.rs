@@ -1,12 +1,12 @@
 //! When a loss has come to rest.
 //!
 //! One epoch's loss is judged by itself or as the mean of the last ones. A judged loss counts as a new best if it is
-//! less than the last best by at least a share of all that was gained since the first one; a loss is at rest when
-//! there was no new best for as long as patience allows.
+//! less than the last best by at least a share of all that was gained so far; a loss is at rest when there was no new
+//! best for as long as patience allows.
 //!
 //! Clusters that take the place of others change what L_C measures: the loss jumps, and a best of before says nothing about
-//! the losses after. A watch then forgets it and waits anew, though not again before the stage is twice as long: clusters
-//! that never settle would keep it going for ever.
+//! the losses after. A watch then compares with the losses since, and what was gained before still counts as gained. It
+//! does so not again before the stage is twice as long: clusters that never settle would keep it going for ever.
 
 use crate::engine::Stage;
 use crate::settings::Settings;
@@ -41,8 +41,11 @@ impl Judge {
 /// Follows one loss.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Watch {
-    /// The first loss as it is judged.
+    /// The first loss as it is judged, since it last forgot.
     first: Option<f64>,
+    /// What was gained before that.
+    #[serde(default)]
+    gained: f64,
     /// The last best that counted.
     best: Option<f64>,
     /// Epochs since that one.
@@ -60,6 +63,8 @@ impl Watch {
     /// Before the loss of an epoch that cannot be compared with those before: waits for a best of its own.
     pub(super) fn forget(&mut self, epoch: u32) {
         if u64::from(epoch) >= 2 * u64::from(self.forgot) {
+            self.gained += self.first.zip(self.best).map_or(0.0, |(first, best)| first - best);
+            self.first = None;
             self.best = None;
             self.since_best = 0;
             self.recent.clear();
@@ -78,7 +83,7 @@ impl Watch {
         let counts = self.recent.len() < window || {
             let judged = self.recent.iter().sum::<f64>() / window as f64;
             let first = *self.first.get_or_insert(judged);
-            let enough = |best: f64| judged < best - judge.min_gain * (first - best);
+            let enough = |best: f64| judged < best - judge.min_gain * (self.gained + first - best);
             let counts = self.best.is_none_or(enough);
             if counts {
                 self.best = Some(judged);
@@ -183,6 +188,33 @@ mod tests {
         // The mean of ten may take in the jump once it is there.
         assert_eq!(epochs(false), Some(399));
         assert_eq!(epochs(true), None);
+    }
+
+    #[test]
+    fn a_jump_above_the_first_loss_does_not_make_anything_count_as_a_gain() {
+        // Gains 0.1 in three hundred epochs, then jumps by twice that, and stays or creeps from there.
+        let epochs = |slope: f64| {
+            let loss = |i: u32| match i {
+                0..300 => 1.0 - f64::from(i) / 3000.0,
+                _ => 1.1 + slope * f64::from(i - 300),
+            };
+            let judge = Judge { window: 50, min_gain: 0.005 };
+            let mut watch = Watch::default();
+            let at_rest = |i: &u32| {
+                if *i == 300 {
+                    watch.forget(*i);
+                }
+                watch.see(loss(*i), judge);
+                watch.left(100) == 0
+            };
+            (0..10_000).find(at_rest)
+        };
+        // Fifty losses until they can be judged, and a hundred that are no better than the first of these.
+        assert_eq!(epochs(0.0), Some(449));
+        assert_eq!(epochs(1e-6), Some(449));
+        // A hundred epochs that gain less than 0.5 % of the 0.1 gained before.
+        assert_eq!(epochs(-4e-6), Some(449));
+        assert_eq!(epochs(-1e-4), None);
     }
 
     #[test]
