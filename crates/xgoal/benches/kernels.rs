@@ -6,7 +6,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use xgoal::engine::cpu::{CpuEngine, Kernels};
-use xgoal::engine::{Engine, Stage, Step};
+use xgoal::engine::{Engine, Stage};
 use xgoal::graph::planted::Planted;
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::kmeans::KMeans;
@@ -15,6 +15,7 @@ use xgoal::model::initial_weights;
 use xgoal::random::{Purpose, Stream};
 use xgoal::real::{Real, View, ViewMut};
 use xgoal::settings::Settings;
+use xgoal::train::step;
 
 const NODES: usize = 3025;
 const FEATURES: usize = 1870;
@@ -91,8 +92,7 @@ fn epoch(bencher: Bencher<'_, '_>, form: &str) {
     let rates = vec![1e-3; config.layers().len()];
     let mut epoch = 0;
     bencher.bench_local(|| {
-        let terms =
-            engine.evaluate(&Step { stage: Stage::Warmup, epoch, recluster: None, lambda_c: 0.0 });
+        let terms = engine.evaluate(&step(&config, None, Stage::Warmup, epoch));
         engine.update(&rates);
         epoch += 1;
         terms

@@ -6,7 +6,8 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use xgoal::engine::cpu::CpuEngine;
-use xgoal::engine::{Engine, Stage, Step};
+use xgoal::engine::{Engine, Stage};
+use xgoal::train::step;
 
 /// Counts the bytes that are asked for.
 struct Counting;
@@ -46,9 +47,7 @@ fn an_epoch_allocates_nothing_of_the_size_of_the_graph() {
     let rates = vec![1e-3; graph.layers.len()];
     for stage in [Stage::Warmup, Stage::Joint] {
         let mut epoch = |epoch| {
-            engine
-                .evaluate(&Step { stage, epoch, recluster: None, lambda_c: config.lambda_c() })
-                .unwrap();
+            engine.evaluate(&step(&config, None, stage, epoch)).unwrap();
             engine.update(&rates);
         };
         // Every thread has had a block of everything.

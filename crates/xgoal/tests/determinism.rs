@@ -4,10 +4,11 @@
 mod common;
 
 use xgoal::engine::cpu::CpuEngine;
-use xgoal::engine::{Engine, EngineState, Recluster, Stage, Step, Terms};
+use xgoal::engine::{Engine, EngineState, Stage, Step, Terms};
 use xgoal::graph::MultiplexGraph;
 use xgoal::model::initial_weights;
 use xgoal::settings::Config;
+use xgoal::train::{recluster, step};
 
 /// More than one block of every sum and more than one chunk of Adam.
 const NODES: usize = 1100;
@@ -31,9 +32,9 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
         engine.set_prototypes(given.collect());
         let terms = (0..6).map(|epoch| {
             let counts = &[5; 8][..graph.layers.len()];
-            let recluster = Recluster { counts, source: config.prototypes() };
+            let recluster = recluster(config, counts, config.prototypes());
             let recluster = (epoch == 1 || epoch == 4).then_some(recluster);
-            let step = Step { stage: Stage::Joint, epoch, recluster, lambda_c: config.lambda_c() };
+            let step = Step { recluster, ..step(config, None, Stage::Joint, epoch) };
             let terms = engine.evaluate(&step).unwrap();
             engine.update(&[5e-3; 8][..graph.layers.len()]);
             terms
@@ -76,9 +77,7 @@ fn means_over_draws_are_the_same_for_any_number_of_threads() {
             let weights = common::weights(&config, FEATURES);
             let mut engine = CpuEngine::<f32>::new(&config, &graph, weights).unwrap();
             let terms = (0..3).map(|epoch| {
-                let stage = Stage::Warmup;
-                let step = Step { stage, epoch, recluster: None, lambda_c: 0.0 };
-                let terms = engine.evaluate(&step).unwrap();
+                let terms = engine.evaluate(&step(&config, None, Stage::Warmup, epoch)).unwrap();
                 engine.update(&[5e-3; 8][..graph.layers.len()]);
                 terms
             });

@@ -16,6 +16,7 @@ use xgoal::engine::{Engine, Prototypes, Stage, Step};
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::preprocess::Preprocessed;
 use xgoal::settings::{Activation, Config};
+use xgoal::train::step;
 
 const TOLERANCE: f64 = 1e-6;
 const NODES: usize = 12;
@@ -58,8 +59,7 @@ impl Check<'_> {
         if let Some(prototypes) = self.prototypes {
             engine.set_prototypes(prototypes);
         }
-        let step =
-            Step { stage: self.stage, epoch: 2, recluster: None, lambda_c: self.config.lambda_c() };
+        let step = step(self.config, None, self.stage, 2);
         engine.evaluate(&step).unwrap();
         let gradients = engine.gradients().to_vec();
         // Tanh allows a longer step, and so less rounding; relu has kinks to stay clear of.
@@ -270,17 +270,19 @@ fn several_draws_of_the_views() {
     let worst = in_one_thread(|| stages(&graph, &[("warmup_draws", "3")], (1, 0), 1));
     println!("three draws: largest relative error {worst:.1e}");
 
-    let of = |draws: &str, stage: Stage| {
-        let config = settings(&names, &[("warmup_draws", draws)], ALL);
+    let evaluate = |config: &Config, step: Step<'_>| {
         let graph = config.preprocessing().apply(&graph).unwrap();
-        let weights = common::weights(&config, FEATURES);
-        let mut engine = CpuEngine::<f64>::new(&config, &graph, weights).unwrap();
-        engine.set_prototypes(prototypes(&config, NODES, None));
-        let lambda_c = config.lambda_c();
-        let terms = engine.evaluate(&Step { stage, epoch: 2, recluster: None, lambda_c }).unwrap();
+        let weights = common::weights(config, FEATURES);
+        let mut engine = CpuEngine::<f64>::new(config, &graph, weights).unwrap();
+        engine.set_prototypes(prototypes(config, NODES, None));
+        let terms = engine.evaluate(&step).unwrap();
         let gradients: Vec<f64> =
             engine.gradients().iter().flat_map(|g| g.tensors().flatten().copied()).collect();
         (terms, gradients)
+    };
+    let of = |draws: &str, stage: Stage| {
+        let config = settings(&names, &[("warmup_draws", draws)], ALL);
+        evaluate(&config, step(&config, None, stage, 2))
     };
     // One more draw moves the mean by its share, and by what it alone has: each is another one.
     let [one, two, three] = ["1", "2", "3"].map(|draws| of(draws, Stage::Warmup).0);
@@ -299,6 +301,10 @@ fn several_draws_of_the_views() {
     pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
     // The joint stage has one.
     assert_eq!(of("1", Stage::Joint), of("3", Stage::Joint));
+    // An engine does as it is asked.
+    let config = settings(&names, &[], ALL);
+    let asked = Step { draws: 3, ..step(&config, None, Stage::Warmup, 2) };
+    assert_eq!(evaluate(&config, asked), of("3", Stage::Warmup));
 }
 
 /// The condition under which the engine multiplies by distinct rows, for the layer meant to meet it.

@@ -17,6 +17,7 @@ use xgoal::matrix::{Csr, Dense, Matrix};
 use xgoal::model::{LayerWeights, random_weights};
 use xgoal::real::Real;
 use xgoal::settings::{Config, Settings};
+use xgoal::train;
 
 type Entries = Vec<(u32, u32, f32)>;
 
@@ -141,8 +142,7 @@ impl Golden {
 
 fn step(golden: &Golden, case: &Case, epoch: u32) -> Step<'static> {
     let stage = if case.stage == "joint" { Stage::Joint } else { Stage::Warmup };
-    let lambda_c = golden.prepare(case).0.lambda_c();
-    Step { stage, epoch, recluster: None, lambda_c }
+    train::step(&golden.prepare(case).0, None, stage, epoch)
 }
 
 /// The largest difference of two tensors, relative to the largest entry of the second.
@@ -240,8 +240,7 @@ fn single_precision_agrees_with_double_on_a_wider_model() {
         let graph = config.preprocessing().apply(&graph).unwrap();
         let mut single = wide::<f32>(&config, &graph);
         let mut double = wide::<f64>(&config, &graph);
-        let step =
-            Step { stage: Stage::Joint, epoch: 1, recluster: None, lambda_c: config.lambda_c() };
+        let step = train::step(&config, None, Stage::Joint, 1);
         let (a, b) = (single.evaluate(&step).unwrap(), double.evaluate(&step).unwrap());
         assert!((a.loss - b.loss).abs() < 1e-6 * b.loss, "{a:?} and {b:?}");
         let mut worst = 0f64;

@@ -3,9 +3,10 @@
 mod common;
 
 use xgoal::engine::cpu::CpuEngine;
-use xgoal::engine::{Engine, Prototypes, Recluster, Stage, Step};
+use xgoal::engine::{Engine, Prototypes, Stage, Step};
 use xgoal::matrix::Dense;
 use xgoal::settings::PrototypeSource;
+use xgoal::train::{recluster, step};
 
 const NODES: usize = 200;
 const CLUSTERS: usize = 5;
@@ -23,8 +24,8 @@ fn found(source: PrototypeSource, from_others: bool) -> (Vec<Dense<f32>>, Vec<Pr
         let given = (0..counts.len()).map(|v| common::prototypes(v, (CLUSTERS, 8), NODES));
         engine.set_prototypes(given.collect());
     }
-    let recluster = Some(Recluster { counts: &counts, source });
-    engine.evaluate(&Step { stage: Stage::Joint, epoch: 0, recluster, lambda_c: 0.1 }).unwrap();
+    let recluster = Some(recluster(&config, &counts, source));
+    engine.evaluate(&Step { recluster, ..step(&config, None, Stage::Joint, 0) }).unwrap();
     (engine.embed(), engine.state().prototypes.unwrap())
 }
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use xgoal::engine::cpu::{Clock, CpuEngine, Phase};
-use xgoal::engine::{Engine, Stage, Step};
+use xgoal::engine::{Engine, Stage};
 use xgoal::io::source::read_source;
 use xgoal::machine;
 use xgoal::settings::Config;
-use xgoal::train::{Choice, MemoryEstimate};
+use xgoal::train::{Choice, MemoryEstimate, finds_prototypes, step};
 
 /// Epochs run before the timed ones: caches fill and scratch memory grows.
 const UNTIMED: u32 = 3;
@@ -50,19 +50,14 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     ));
     machine::forget_peak();
     let mut engine = train::engine(&graph, &config)?;
-    let settings = config.settings();
     let mut phases = BTreeMap::new();
-    let mut stage = |stage: Stage, period: u32| -> xgoal::Result<Seconds> {
-        let choice = match stage {
-            Stage::Warmup => None,
-            Stage::Joint => Some(Choice::new(&config, &mut engine)?),
-        };
-        let timed = time_epochs(&mut engine, &config, choice.as_ref(), stage, period, args.epochs)?;
+    let mut stage = |stage: Stage| -> xgoal::Result<Seconds> {
+        let timed = time_epochs(&mut engine, &config, stage, args.epochs)?;
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };
-    let warmup_epoch_seconds = stage(Stage::Warmup, 1)?;
-    let joint_epoch_seconds = stage(Stage::Joint, settings.cluster_every as u32)?;
+    let warmup_epoch_seconds = stage(Stage::Warmup)?;
+    let joint_epoch_seconds = stage(Stage::Joint)?;
     let report = Report {
         warmup_epoch_seconds,
         joint_epoch_seconds,
@@ -85,21 +80,21 @@ struct Timed {
 fn time_epochs(
     engine: &mut CpuEngine,
     config: &Config,
-    choice: Option<&Choice>,
     stage: Stage,
-    period: u32,
     epochs: u32,
 ) -> xgoal::Result<Timed> {
-    let rate = match stage {
-        Stage::Warmup => config.settings().warmup_lr,
-        Stage::Joint => config.settings().lr,
+    let settings = config.settings();
+    let (rate, period) = match stage {
+        Stage::Warmup => (settings.warmup_lr, 1),
+        Stage::Joint => (settings.lr, settings.cluster_every as u32),
     };
-    let lambda_c = config.lambda_c();
     let rates = vec![rate; config.layers().len()];
+    let choice = match finds_prototypes(config, stage, 0) {
+        true => Some(Choice::new(config, engine)?),
+        false => None,
+    };
     let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
-        let due = stage == Stage::Joint && epoch.is_multiple_of(period);
-        let recluster = choice.filter(|_| due).map(|choice| choice.recluster(config));
-        engine.evaluate(&Step { stage, epoch, recluster, lambda_c })?;
+        engine.evaluate(&step(config, choice.as_ref(), stage, epoch))?;
         engine.update(&rates);
         Ok(())
     };

@@ -8,11 +8,12 @@
 //! augmentation are those of one configuration that all are compared by.
 
 use crate::engine::cpu::CpuEngine;
-use crate::engine::{Engine, Stage, Step};
+use crate::engine::{Engine, Stage};
 use crate::error::Result;
 use crate::graph::MultiplexGraph;
 use crate::model::Model;
 use crate::settings::{PerLayer, Settings};
+use crate::train;
 
 /// Epochs whose mean is taken, the last ones there could be; settings allow half as many.
 const EPOCHS: std::ops::RangeInclusive<u32> = u32::MAX - 2..=u32::MAX;
@@ -36,8 +37,7 @@ pub(super) fn unseen_loss(model: &Model, graph: &MultiplexGraph, like: &Settings
     let mut engine = CpuEngine::new(&config, &graph, model.weights().to_vec())?;
     let mut losses = Vec::new();
     for epoch in EPOCHS {
-        let step = Step { stage: Stage::Warmup, epoch, recluster: None, lambda_c: 0.0 };
-        losses.push(engine.evaluate(&step)?.l_n);
+        losses.push(engine.evaluate(&train::step(&config, None, Stage::Warmup, epoch))?.l_n);
     }
     Ok(losses.iter().sum::<f64>() / losses.len() as f64)
 }

@@ -37,6 +37,8 @@ pub struct Step<'a> {
     pub stage: Stage,
     /// The epoch within the stage, from 0; with the seed it fixes every random draw.
     pub epoch: u32,
+    /// How many draws of the views it takes the mean over, at least one.
+    pub draws: usize,
     /// Which prototypes are found again from this epoch's embeddings first, if any.
     pub recluster: Option<Recluster<'a>>,
     /// The weight of L_C, which only the joint stage has.
@@ -50,6 +52,12 @@ pub struct Recluster<'a> {
     pub counts: &'a [usize],
     /// Whose clusters they are made of. Shared ones are as many in every layer.
     pub source: PrototypeSource,
+    /// Seedings of k-means where there are no prototypes to go on from.
+    pub restarts: usize,
+    /// Seedings beside these where there are some.
+    pub fresh: usize,
+    /// By which share clusters from a seeding must be more compact to take the place of those that were followed.
+    pub advantage: f64,
 }
 
 /// The objective's value and its parts at one epoch.

@@ -176,6 +176,11 @@ impl Config {
         self.settings.prototypes.filter(|_| self.aligned()).unwrap_or_default()
     }
 
+    /// Whether clusters are chosen by the attributes as well: layers that are aligned have each other.
+    pub fn looks_at_attributes(&self) -> bool {
+        self.settings.cluster_attributes && self.lambda_c() > 0.0 && !self.aligned()
+    }
+
     /// Whether layers are aligned: X-GOAL, and several of them.
     pub fn aligned(&self) -> bool {
         self.settings.method == Method::Xgoal && self.layers.len() > 1

@@ -25,7 +25,7 @@
 //! it lasts.
 
 use super::gap::gap;
-use crate::engine::{Engine, Recluster};
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::matrix::Dense;
 use crate::model::mean_of_layers;
@@ -117,12 +117,6 @@ impl Choice {
         let weight = |gap: f64| LAMBDA_C * (gap / CLEAR).clamp(LEAST, 1.0).powi(2);
         let lambda_c = chosen_gap.filter(|_| weighed).map(|gap| (1e3 * weight(gap)).round() / 1e3);
         Ok(Self { clusters, dimensions, prototypes, lambda_c, gap: chosen_gap, own_gap })
-    }
-
-    /// Which prototypes to find.
-    pub fn recluster(&self, config: &Config) -> Recluster<'_> {
-        let source = self.prototypes.unwrap_or_else(|| config.prototypes());
-        Recluster { counts: &self.clusters, source }
     }
 
     /// The prototypes of each layer, unless all were given.

@@ -18,15 +18,17 @@
 mod choice;
 mod gap;
 mod memory;
+mod plan;
 mod watch;
 
 pub use choice::Choice;
 pub(crate) use choice::SAMPLE;
 pub use memory::MemoryEstimate;
+pub use plan::{finds_prototypes, recluster, step};
 pub use watch::Watch;
 
 use self::watch::Judge;
-use crate::engine::{Engine, EngineState, Stage, Step};
+use crate::engine::{Engine, EngineState, Stage};
 use crate::error::{Error, Result};
 use crate::model::LayerWeights;
 use crate::settings::{Config, Settings};
@@ -183,21 +185,14 @@ impl<E: Engine> Trainer<E> {
             return Ok(None);
         }
         let started = Instant::now();
-        let settings = self.config.settings();
         let stage = self.progress.stage();
         let epoch = self.progress.epoch;
-        let clustered =
-            self.config.lambda_c() > 0.0 || (self.config.aligned() && settings.mu_c > 0.0);
-        let due = (epoch as usize).is_multiple_of(settings.cluster_every);
-        let reclustered = stage == Stage::Joint && clustered && due;
+        let reclustered = finds_prototypes(&self.config, stage, epoch);
         if reclustered && self.progress.choice.is_none() {
             self.progress.choice = Some(Choice::new(&self.config, &mut self.engine)?);
         }
         let choice = self.progress.choice.as_ref();
-        let recluster = choice.filter(|_| reclustered).map(|c| c.recluster(&self.config));
-        let lambda_c = choice.and_then(|choice| choice.lambda_c);
-        let lambda_c = lambda_c.unwrap_or_else(|| self.config.lambda_c());
-        let terms = self.engine.evaluate(&Step { stage, epoch, recluster, lambda_c })?;
+        let terms = self.engine.evaluate(&step(&self.config, choice, stage, epoch))?;
         for (term, value) in [
             ("l_n", Some(terms.l_n)),
             ("l_c", terms.l_c),
@@ -346,7 +341,7 @@ impl<E: Engine> Trainer<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Terms;
+    use crate::engine::{Step, Terms};
     use crate::matrix::Dense;
     use crate::random::{Purpose, Stream};
     use crate::settings::{PrototypeSource, Settings};

@@ -31,7 +31,7 @@ use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
 use self::rows::{PerThread, Scratches};
-use super::{Engine, EngineState, Prototypes, Recluster, Stage, Step, Terms};
+use super::{Engine, EngineState, Prototypes, Recluster, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::{Normalized, Preprocessed};
 use crate::kmeans::{self, Clustering, KMeans, Known};
@@ -44,12 +44,6 @@ use crate::settings::{Config, PrototypeSource};
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
 
-/// One in so many of the k-means restarts is made beside the last centres.
-const FRESH_SHARE: usize = 5;
-
-/// How much more compact clusters from another start must be to take the place of those that were followed.
-const ADVANTAGE: f64 = 0.01;
-
 /// Most leading directions of the attributes that are looked at where a layer has no other one beside it.
 const SEEN: usize = 32;
 
@@ -61,7 +55,7 @@ pub struct CpuEngine<T: Kernels = f32> {
     weights: Vec<LayerWeights<T>>,
     remembered: Vec<LayerWeights<T>>,
     gradients: Vec<LayerWeights<T>>,
-    /// Their sum over the draws of an epoch, where there are several.
+    /// Their sum over the draws of an epoch, once one has several.
     summed: Vec<LayerWeights<T>>,
     adam: Adam<T>,
     prototypes: Option<Vec<Prototypes<T>>>,
@@ -177,8 +171,7 @@ impl<T: Kernels> CpuEngine<T> {
             )));
         }
         let settings = config.settings();
-        let looked = settings.cluster_attributes && config.lambda_c() > 0.0 && !config.aligned();
-        let layers = graph.layers.iter().filter(|_| looked);
+        let layers = graph.layers.iter().filter(|_| config.looks_at_attributes());
         let seen = layers.map(|layer| seen_by(layer, config, &graph.attributes)).collect();
         let operands = Operands::<T>::new(graph);
         let entries = operands.attributes.entries();
@@ -192,10 +185,7 @@ impl<T: Kernels> CpuEngine<T> {
                 .map(|layer| Draw::new(entries, layer.draw(), nodes, settings))
                 .collect(),
             gradients: weights.iter().map(LayerWeights::zeros_like).collect(),
-            summed: match settings.warmup_draws > 1 {
-                true => weights.iter().map(LayerWeights::zeros_like).collect(),
-                false => Vec::new(),
-            },
+            summed: Vec::new(),
             adam: Adam::new(&weights),
             remembered: weights.clone(),
             weights,
@@ -235,19 +225,19 @@ impl<T: Kernels> CpuEngine<T> {
     /// clusters follow the embeddings: one from a fresh start that is by chance a little more compact, and cuts elsewhere,
     /// would undo what was learnt. It is kept only if it is clearly better; whether that happened in a layer is what comes
     /// back.
-    fn recluster(&mut self, asked: Recluster<'_>, step: &Step<'_>) -> Result<bool> {
+    fn recluster(&mut self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<bool> {
         let (found, replaced) = match asked.source {
-            PrototypeSource::Own => self.own_prototypes(asked.counts, step)?,
-            PrototypeSource::Shared => self.shared_prototypes(asked.counts[0], step)?,
+            PrototypeSource::Own => self.own_prototypes(asked, step)?,
+            PrototypeSource::Shared => self.shared_prototypes(asked, step)?,
         };
         self.prototypes = Some(found);
         Ok(replaced)
     }
 
-    fn own_prototypes(&self, counts: &[usize], step: &Step<'_>) -> Result<Found<T>> {
+    fn own_prototypes(&self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<Found<T>> {
         let mut replaced = false;
         let of_layer = |(v, count): (usize, &usize)| {
-            let last = self.prototypes.as_ref().map(|p| &p[v].centers);
+            let centers = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
             let others: Vec<_> = match self.seen.get(v) {
                 // K centres differ along K - 1 directions.
                 Some(seen) => {
@@ -259,21 +249,26 @@ impl<T: Kernels> CpuEngine<T> {
                     .map(|other| View::from(&self.views[other].anchor))
                     .collect(),
             };
-            let found = self.cluster((v, &self.views[v].anchor), *count, last, &others, step)?;
+            let known = Known { centers, advantage: asked.advantage, others: &others };
+            let stream = self.kmeans_stream(step, v);
+            let found = self.cluster(&self.views[v].anchor, *count, known, asked, stream)?;
             replaced |= found.replaced;
             Ok(Prototypes { centers: found.centers, assignments: found.assignments })
         };
-        let found = counts.iter().enumerate().map(of_layer).collect::<Result<_>>()?;
+        let found = asked.counts.iter().enumerate().map(of_layer).collect::<Result<_>>()?;
         Ok((found, replaced))
     }
 
     /// Clusters of the mean over layers; the prototypes of each layer are the means of its own rows in them.
-    fn shared_prototypes(&self, count: usize, step: &Step<'_>) -> Result<Found<T>> {
+    fn shared_prototypes(&self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<Found<T>> {
         let mean = mean_of_layers(self.views.iter().map(|views| &views.anchor));
         // Centres are means, and the mean over layers of these is that of the means over layers.
         let last = self.prototypes.as_ref();
         let last = last.map(|all| mean_of_layers(all.iter().map(|p| &p.centers)));
-        let found = self.cluster((0, &mean), count, last.as_ref(), &[], step)?;
+        let centers = last.as_ref().map(View::from);
+        let known = Known { centers, advantage: asked.advantage, others: &[] };
+        let stream = self.kmeans_stream(step, 0);
+        let found = self.cluster(&mean, asked.counts[0], known, asked, stream)?;
         let of_layer = |views: &Views<T>| Prototypes {
             centers: kmeans::means(
                 View::from(&views.anchor),
@@ -285,27 +280,26 @@ impl<T: Kernels> CpuEngine<T> {
         Ok((self.views.iter().map(of_layer).collect(), found.replaced))
     }
 
-    /// Clusters of rows, the layer they are of deciding what is drawn.
+    fn kmeans_stream(&self, step: &Step<'_>, layer: usize) -> Stream {
+        draw::stream(self.config.settings().seed, Purpose::KMeans, step, layer)
+    }
+
+    /// Clusters of rows, from centres that are known if there are as many.
     fn cluster(
         &self,
-        (v, rows): (usize, &Dense<T>),
+        rows: &Dense<T>,
         count: usize,
-        last: Option<&Dense<T>>,
-        others: &[View<'_, T>],
-        step: &Step<'_>,
+        known: Known<'_, T>,
+        asked: &Recluster<'_>,
+        stream: Stream,
     ) -> Result<Clustering<T>> {
-        let settings = self.config.settings();
         // The graph may be smaller than the clusters asked for.
         let count = count.min(self.graph.nodes);
-        let stream = draw::stream(settings.seed, Purpose::KMeans, step, v);
-        let mut kmeans = KMeans { restarts: settings.kmeans_restarts, ..KMeans::new(count) };
-        let centers = last.filter(|centers| centers.rows() == count).map(View::from);
-        if centers.is_some() {
-            kmeans.restarts = kmeans.restarts.div_ceil(FRESH_SHARE);
-        }
-        kmeans.fit_knowing(
+        let centers = known.centers.filter(|centers| centers.rows == count);
+        let restarts = if centers.is_some() { asked.fresh } else { asked.restarts };
+        KMeans { restarts, ..KMeans::new(count) }.fit_knowing(
             View::from(rows),
-            &Known { centers, advantage: ADVANTAGE, others },
+            &Known { centers, ..known },
             stream,
         )
     }
@@ -327,9 +321,10 @@ impl<T: Kernels> CpuEngine<T> {
                 &mut self.clock,
             );
         }
-        let replaced = match step.recluster {
-            Some(asked) => self.recluster(asked, step)?,
-            None => false,
+        // The anchor is the same in every draw.
+        let replaced = match &step.recluster {
+            Some(asked) if draw == 0 => self.recluster(asked, step)?,
+            _ => false,
         };
         self.clock.stop(Phase::Cluster);
         let objective = Objective::new(&self.config, step, self.prototypes.as_deref());
@@ -350,24 +345,23 @@ impl<T: Kernels> CpuEngine<T> {
 
 impl<T: Kernels> Engine for CpuEngine<T> {
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
-        let draws = match step.stage {
-            Stage::Warmup => self.config.settings().warmup_draws,
-            Stage::Joint => 1,
-        };
-        if draws == 1 {
+        if step.draws == 1 {
             return self.evaluate_draw(step, 0);
         }
-        let mut terms = Vec::with_capacity(draws);
+        let mut terms = Vec::with_capacity(step.draws);
+        if self.summed.is_empty() {
+            self.summed = self.weights.iter().map(LayerWeights::zeros_like).collect();
+        }
         self.summed
             .iter_mut()
             .flat_map(LayerWeights::tensors_mut)
             .for_each(|t| t.fill(T::default()));
-        for draw in 0..draws {
+        for draw in 0..step.draws {
             terms.push(self.evaluate_draw(step, draw)?);
             combine(&self.gradients, &mut self.summed, |sum, gradient| *sum += gradient);
             self.clock.stop(Phase::Update);
         }
-        let share = T::from_f64(1.0 / draws as f64);
+        let share = T::from_f64(1.0 / step.draws as f64);
         combine(&self.summed, &mut self.gradients, |mean, sum| *mean = share * sum);
         self.clock.stop(Phase::Update);
         Ok(Terms::mean(&terms))
@@ -483,9 +477,11 @@ fn cast<T: Real, U: Real>(matrix: &Dense<T>) -> Dense<U> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Stage;
     use crate::graph::{Layer, MultiplexGraph};
     use crate::matrix::Csr;
     use crate::settings::Settings;
+    use crate::train::{self, Choice};
 
     /// The first layer's clusters of nodes at the corners of a wide rectangle. The first encoder sees one that is a little
     /// higher than wide, the second one that is wide.
@@ -496,8 +492,12 @@ mod tests {
         let values = (0..nodes).flat_map(|n| [3.0 * wide(n), high(n)]).collect();
         let loops = |name: &str| Layer {
             name: name.into(),
-            adjacency: Csr::from_triplets(nodes, nodes, (0..64).map(|n| (n, n, 1.0)).collect())
-                .unwrap(),
+            adjacency: Csr::from_triplets(
+                nodes,
+                nodes,
+                (0..nodes as u32).map(|n| (n, n, 1.0)).collect(),
+            )
+            .unwrap(),
         };
         let attributes = Matrix::Dense(Dense::from_vec(nodes, 2, values).unwrap());
         let graph = MultiplexGraph::new(vec![loops("a"), loops("b")], attributes).unwrap();
@@ -519,9 +519,8 @@ mod tests {
         };
         let weights = vec![weights(0.03), weights(0.1)];
         let mut engine = CpuEngine::<f32>::new(&config, &graph, weights).unwrap();
-        let recluster = Some(Recluster { counts: &[2, 2], source: PrototypeSource::Own });
-        let step = Step { stage: Stage::Joint, epoch: 0, recluster, lambda_c: config.lambda_c() };
-        engine.evaluate(&step).unwrap();
+        let choice = Choice::new(&config, &mut engine).unwrap();
+        engine.evaluate(&train::step(&config, Some(&choice), Stage::Joint, 0)).unwrap();
         engine.prototypes.unwrap().swap_remove(0).assignments
     }
 
