@@ -50,12 +50,14 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         (common::graph(NODES, FEATURES, true), [("activation", "relu"), ("p_drop", "0.3")]),
         (common::unweighted(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
         (common::graph(NODES, FEATURES, true), [("prototypes", "shared"), ("p_drop", "0.5")]),
+        (common::graph(NODES, FEATURES, false), [("method", "goal"), ("cluster_attributes", "on")]),
     ] {
         let names = graph.layer_names();
         let base = [("dim", DIM), ("clusters", "5"), ("mu_n", "0.1"), ("kmeans_restarts", "3")];
         let config = common::config(&names, &[&base[..], &changes].concat());
         let one = train(&config, &graph, 1);
-        assert!(one.terms.iter().all(|t| t.loss.is_finite() && t.r_c.is_some()));
+        let aligned = config.aligned();
+        assert!(one.terms.iter().all(|t| t.loss.is_finite() && t.r_c.is_some() == aligned));
         assert_ne!(one.state.weights, common::weights::<f32>(&config, FEATURES));
         for threads in [2, 4] {
             let other = train(&config, &graph, threads);

@@ -70,3 +70,25 @@ fn a_number_that_was_found_is_not_another_setting() {
     let other = sweep(&sandbox, &["--set", "clusters=3", "--set", "lr=0.001,0.002"]);
     assert_eq!(other.code, Some(2), "{other:?}");
 }
+
+#[test]
+fn what_an_earlier_release_did_not_write_was_the_default() {
+    let sandbox = Sandbox::with_graph();
+    let grid = ["--set", "lr=0.001,0.002"];
+    sweep(&sandbox, &grid).done();
+    for run in ["lr=0.001", "lr=0.002"] {
+        let path = format!("s/{run}/config.toml");
+        let text = sandbox.text(&path);
+        let older: String = text
+            .lines()
+            .filter(|l| !l.starts_with("warmup_draws"))
+            .map(|l| format!("{l}\n"))
+            .collect();
+        assert!(older.len() < text.len(), "{text}");
+        std::fs::write(sandbox.path(&path), older).unwrap();
+    }
+    sweep(&sandbox, &grid).done();
+    let other = sweep(&sandbox, &[&grid[..], &["--set", "warmup_draws=2"]].concat());
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert_says(&other.stderr, &["with other settings"]);
+}

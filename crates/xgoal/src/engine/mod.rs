@@ -45,6 +45,17 @@ pub struct Step<'a> {
     pub lambda_c: f64,
 }
 
+/// What nodes have beside their embeddings in one layer, to choose by among clusters of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing that is looked at.
+    Nothing,
+    /// Their embeddings in the other layers.
+    Layers,
+    /// The attributes as the layer's encoder sees them.
+    Attributes,
+}
+
 /// Which prototypes to find.
 #[derive(Debug, Clone, Copy)]
 pub struct Recluster<'a> {
@@ -52,6 +63,8 @@ pub struct Recluster<'a> {
     pub counts: &'a [usize],
     /// Whose clusters they are made of. Shared ones are as many in every layer.
     pub source: PrototypeSource,
+    /// In what else a layer's clusters are to be compact.
+    pub beside: Beside,
     /// Seedings of k-means where there are no prototypes to go on from.
     pub restarts: usize,
     /// Seedings beside these where there are some.

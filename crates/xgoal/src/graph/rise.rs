@@ -197,7 +197,8 @@ fn eigenvalues(rows: &[Row]) -> Vec<f64> {
         centre(&mut projected, width);
         times(&transposed, &projected)
     };
-    leading(columns, width, ITERATIONS, stream(3), product).values
+    let start = stream(3);
+    leading(columns, width, ITERATIONS, |i| start.normal(i as u64), product).values
 }
 
 #[cfg(test)]

@@ -149,8 +149,8 @@ impl KMeans {
         let given = known.centers.map(|centers| points.centred(centers)).transpose()?;
         let streams: Vec<Stream> = (0..self.restarts as u64).map(|r| stream.substream(r)).collect();
         let outcomes: Vec<Outcome<T>> = if starts_at_a_time(points.rows()) > 1 {
-            let mut seeds = init::plus_plus(&points, self.clusters, &streams);
-            seeds.extend(given);
+            let seeded = init::plus_plus(&points, self.clusters, &streams);
+            let seeds: Vec<Vec<T>> = given.into_iter().chain(seeded).collect();
             let run = |seeds: &Vec<T>| Lloyd::new(&points, self.clusters).run(seeds, self);
             seeds.par_iter().map(run).collect()
         } else {
@@ -158,7 +158,7 @@ impl KMeans {
             let seeded = streams.iter().map(|stream| {
                 init::plus_plus(&points, self.clusters, std::slice::from_ref(stream)).remove(0)
             });
-            seeded.chain(given).map(|seeds| lloyd.run(&seeds, self)).collect()
+            given.into_iter().chain(seeded).map(|seeds| lloyd.run(&seeds, self)).collect()
         };
         let others: Vec<_> = known.others.par_iter().map(|o| Scatter::new(*o)).collect();
         let total = points.variance() * (points.rows() * points.cols()) as f64;
@@ -168,15 +168,14 @@ impl KMeans {
             own(outcome) + beside.sum::<f64>()
         };
         let mut within: Vec<f64> = outcomes.par_iter().map(within).collect();
-        // The start from given centres is the last one.
-        if let Some(given) = within.last_mut().filter(|_| known.centers.is_some()) {
+        // The start from given centres is the first one, and `min_by` keeps the first of equal minima.
+        if let Some(given) = within.first_mut().filter(|_| known.centers.is_some()) {
             *given *= 1.0 - known.advantage;
         }
-        // `min_by` keeps the first of equal minima.
         let best = (outcomes.into_iter().zip(within).enumerate())
             .min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
         let (start, (outcome, _)) = best.expect("starts > 0 was checked");
-        let replaced = known.centers.is_some() && start < self.restarts;
+        let replaced = known.centers.is_some() && start > 0;
         self.finish(&points, outcome, replaced)
     }
 

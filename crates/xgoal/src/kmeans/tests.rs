@@ -194,6 +194,11 @@ fn it_is_known_whether_given_centres_gave_way() {
         assert!(poor.replaced);
         assert!((poor.inertia / found.inertia - 1.0).abs() < 1e-3);
     }
+    // Where every start is as good, nothing takes the place of what was followed.
+    let points = Dense::from_vec(40, 2, [1f32, 2.0].repeat(40)).unwrap();
+    let centers = points.select_rows(&[0; 3]);
+    let known = Known { advantage: 0.01, ..from(View::from(&centers)) };
+    assert!(!KMeans::new(3).fit_knowing(View::from(&points), &known, stream()).unwrap().replaced);
 }
 
 #[test]

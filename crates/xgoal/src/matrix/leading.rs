@@ -1,7 +1,5 @@
 //! The directions in which a matrix is largest, by orthogonal iteration. Tables are row-major.
 
-use crate::random::Stream;
-
 /// Leading directions.
 pub(crate) struct Leading {
     /// Orthonormal columns, of about the space of the leading eigenvectors.
@@ -10,15 +8,18 @@ pub(crate) struct Leading {
     pub values: Vec<f64>,
 }
 
-/// The `width` leading directions of a symmetric matrix that is known by its product with a table of so many columns.
+/// The `width` leading directions of a symmetric matrix that is known by its product with a table of so many columns, from a
+/// start that is given by the place in it.
+///
+/// Columns are made orthogonal to those before them, so that the first ones are what they would be without the rest.
 pub(crate) fn leading(
     rows: usize,
     width: usize,
     iterations: usize,
-    start: Stream,
+    start: impl Fn(usize) -> f64,
     product: impl Fn(&[f64]) -> Vec<f64>,
 ) -> Leading {
-    let mut basis: Vec<f64> = (0..rows * width).map(|i| start.normal(i as u64)).collect();
+    let mut basis: Vec<f64> = (0..rows * width).map(start).collect();
     orthonormal(&mut basis, width);
     let mut values = vec![0.0; width];
     for _ in 0..iterations {

@@ -16,8 +16,9 @@ use rayon::prelude::*;
 
 /// Steps of the iteration.
 const ITERATIONS: usize = 12;
-/// Directions that are iterated beside those that are kept, so that these converge.
-const SPARE: usize = 16;
+/// How many more columns than there are the table of random numbers has that the iteration starts from: those of a seed
+/// stay what they were when so many more were iterated.
+const UNREAD: usize = 16;
 /// Rows of dense attributes that are multiplied at a time.
 const BLOCK: usize = 256;
 
@@ -49,7 +50,7 @@ impl<'a> Seen<'a> {
     /// Bytes that finding so many directions takes, of layers with so many entries.
     pub fn bytes(attributes: &Matrix, entries: impl IntoIterator<Item = u64>, kept: u64) -> u64 {
         let (nodes, features) = (attributes.rows() as u64, attributes.cols() as u64);
-        let width = (kept + SPARE as u64).min(features);
+        let width = kept.min(features);
         let columns = match attributes {
             Matrix::Sparse(m) => 8 * (m.nnz() as u64 + features),
             Matrix::Dense(_) => 0,
@@ -58,10 +59,9 @@ impl<'a> Seen<'a> {
         columns + layers + 8 * width * (2 * nodes + 3 * features)
     }
 
-    /// An orthonormal basis, F x `kept`, of about the space of the leading right singular vectors of M.
-    pub fn leading(&self, kept: usize, stream: Stream) -> Vec<f64> {
+    /// About the leading right singular vectors of M, F x `width`.
+    pub fn leading(&self, width: usize, stream: Stream) -> Vec<f64> {
         let features = self.attributes.cols();
-        let width = (kept + SPARE).min(features);
         let product = |basis: &[f64]| {
             let layers = self.layers.iter().map(|(layer, _)| layer);
             let mut seen = self.through(layers, &self.project(basis, width), width);
@@ -69,8 +69,9 @@ impl<'a> Seen<'a> {
             let transposed = self.layers.iter().map(|(_, transposed)| transposed);
             self.pull(&self.through(transposed, &seen, width), width)
         };
-        let basis = leading(features, width, ITERATIONS, stream, product).basis;
-        basis.chunks_exact(width).flat_map(|row| &row[..kept]).copied().collect()
+        let wide = (width + UNREAD).min(features);
+        let start = |i: usize| stream.normal((i / width * wide + i % width) as u64);
+        leading(features, width, ITERATIONS, start, product).basis
     }
 
     /// The root mean square over layers, nodes and coordinates of what goes into the activations, about its mean.
@@ -85,7 +86,7 @@ impl<'a> Seen<'a> {
         (squares / (self.layers.len() * self.attributes.rows() * dim) as f64).sqrt()
     }
 
-    /// M B, a row per node, B being of about the space of so many leading right singular vectors of M.
+    /// M B, a row per node, B being about so many leading right singular vectors of M.
     pub fn rows<T: Real>(&self, kept: usize, stream: Stream) -> Dense<T> {
         let kept = kept.min(self.attributes.cols());
         let layers = self.layers.iter().map(|(layer, _)| layer);

@@ -144,7 +144,8 @@ fn settings_differ(
     if !path.exists() {
         return Ok(None);
     }
-    let mut written = begun.clone();
+    // What an earlier release did not write yet is as it was then, the default.
+    let mut written = Settings::default();
     written.read_file(&path)?;
     Ok(begun.difference_to_written(written, choice))
 }

@@ -1,4 +1,4 @@
-use super::{Count, Encoder, Method, PerLayer, PrototypeSource, Settings};
+use super::{Count, Encoder, PerLayer, PrototypeSource, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -61,7 +61,7 @@ impl Settings {
         range("smooth_attributes", passes as f64, "from 0 to 8", passes <= 8)?;
         for (key, value) in [
             ("lambda_n", self.lambda_n),
-            ("lambda_c", self.lambda_c.unwrap_or(LAMBDA_C)),
+            ("lambda_c", self.lambda_c()),
             ("mu_n", self.mu_n),
             ("mu_c", self.mu_c),
             ("warmup_mu_n", self.warmup_mu_n),
@@ -168,7 +168,7 @@ impl Config {
 
     /// The weight of L_C; where it is `auto`, that of clusters nobody has looked at yet.
     pub fn lambda_c(&self) -> f64 {
-        self.settings.lambda_c.unwrap_or(LAMBDA_C)
+        self.settings.lambda_c()
     }
 
     /// Whose clusters prototypes are made of, unless that is found. Layers that are not aligned have their own.
@@ -178,12 +178,12 @@ impl Config {
 
     /// Whether clusters are chosen by the attributes as well: layers that are aligned have each other.
     pub fn looks_at_attributes(&self) -> bool {
-        self.settings.cluster_attributes && self.lambda_c() > 0.0 && !self.aligned()
+        self.settings.looks_at_attributes(self.layers.len())
     }
 
     /// Whether layers are aligned: X-GOAL, and several of them.
     pub fn aligned(&self) -> bool {
-        self.settings.method == Method::Xgoal && self.layers.len() > 1
+        self.settings.aligns(self.layers.len())
     }
 
     /// Every setting, resolved: the layers are named.
@@ -212,20 +212,14 @@ impl Config {
 
     /// The preprocessing part.
     pub fn preprocessing(&self) -> Preprocessing {
-        Preprocessing {
-            attributes: self.settings.normalize_attributes.unwrap_or_default(),
-            columns: self.settings.normalize_columns.unwrap_or_default(),
-            smooth: self.settings.smooth_attributes.unwrap_or_default(),
-            edges: self.settings.normalize_edges,
-            self_loops: self.settings.self_loops.unwrap_or_default(),
-        }
+        self.settings.preprocessing()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Preset;
+    use crate::settings::{Method, Preset};
     use Count::Fixed;
 
     fn names(n: usize) -> Vec<String> {
@@ -245,6 +239,8 @@ mod tests {
             "setting `p_drop`: found 1, expected at least 0 and less than 1"
         );
         assert!(refused("dim", "0").contains("`dim`"));
+        assert!(refused("warmup_draws", "0").contains("`warmup_draws`: found 0"));
+        assert!(refused("warmup_draws", "1001").contains("from 1 to 1000"));
         assert!(refused("lr", "0").contains("above 0"));
         assert!(refused("tau", "1,0").contains("`tau`: found 0"));
         assert!(refused("mu_c", "nan").contains("`mu_c`"));

@@ -15,6 +15,7 @@ pub use config::{Config, LayerConfig};
 pub use keys::KEYS;
 pub use presets::Preset;
 
+use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
 
 choices! {
@@ -235,6 +236,32 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether so many layers are aligned: X-GOAL, and several of them.
+    pub(crate) fn aligns(&self, layers: usize) -> bool {
+        self.method == Method::Xgoal && layers > 1
+    }
+
+    /// Whether the clusters of so many layers are chosen by the attributes as well: layers that are aligned have each other.
+    pub(crate) fn looks_at_attributes(&self, layers: usize) -> bool {
+        self.cluster_attributes && self.lambda_c() > 0.0 && !self.aligns(layers)
+    }
+
+    /// The preprocessing part.
+    pub(crate) fn preprocessing(&self) -> Preprocessing {
+        Preprocessing {
+            attributes: self.normalize_attributes.unwrap_or_default(),
+            columns: self.normalize_columns.unwrap_or_default(),
+            smooth: self.smooth_attributes.unwrap_or_default(),
+            edges: self.normalize_edges,
+            self_loops: self.self_loops.unwrap_or_default(),
+        }
+    }
+
+    /// The weight of L_C; where it is `auto`, that of clusters nobody has looked at yet.
+    pub(crate) fn lambda_c(&self) -> f64 {
+        self.lambda_c.unwrap_or(LAMBDA_C)
+    }
+
     /// `warmup_min_gain`, or what it is where it is `auto`. Weights along principal directions begin near where the warm-up
     /// is to lead, so that little is gained, and a small share of that is gained for long.
     pub(crate) fn warmup_share(&self) -> f64 {

@@ -1,26 +1,30 @@
 //! How much memory training takes, before it starts.
 
-use crate::engine::cpu::Footprint;
+use crate::engine::cpu::{Footprint, Footprints};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::machine::{self, Available, format_bytes};
 use crate::settings::Settings;
 
 /// Bytes that training needs at its peak; the sum is written out in `docs/performance.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryEstimate {
     /// The largest sum over time.
     pub bytes: u64,
     /// What it is made of.
     pub parts: Footprint,
-    dim: usize,
+    /// Powers of two below `dim`, the largest first, and the sum with each of them.
+    smaller: Vec<(usize, u64)>,
 }
 
 impl MemoryEstimate {
     /// What training a graph with the given settings will take.
     pub fn of(graph: &MultiplexGraph, settings: &Settings) -> Self {
-        let parts = Footprint::of(graph, settings);
-        Self { bytes: parts.sum(), parts, dim: settings.dim }
+        let by_dim = Footprints::new(graph, settings);
+        let parts = by_dim.of_dim(settings.dim);
+        let dims = (3..16).rev().map(|power| 1usize << power).filter(|dim| *dim < settings.dim);
+        let smaller = dims.map(|dim| (dim, by_dim.of_dim(dim).sum())).collect();
+        Self { bytes: parts.sum(), parts, smaller }
     }
 
     /// Refuses a training that does not fit into `limit` bytes, or without one into what the machine has.
@@ -58,8 +62,9 @@ impl MemoryEstimate {
 
     fn refusal(&self, available: Available) -> Error {
         let parts = self.parts.parts();
-        let sum: Vec<String> =
-            parts.iter().map(|(name, bytes)| format!("{name} {}", format_bytes(*bytes))).collect();
+        let sum: Vec<String> = (parts.iter().filter(|(_, bytes)| *bytes > 0))
+            .map(|(name, bytes)| format!("{name} {}", format_bytes(*bytes)))
+            .collect();
         Error::Memory {
             job: "training",
             sum: format!(" ({})", sum.join(", ")),
@@ -75,20 +80,49 @@ impl MemoryEstimate {
         }
     }
 
-    /// The largest power of two, and at least 8, that brings the sum below so many bytes.
+    /// The largest power of two, and at least 8, with which it takes no more than so many bytes.
     fn dim_within(&self, bytes: u64) -> Option<usize> {
-        let growing = self.parts.growing_with_dim();
-        let slope = growing as f64 / self.dim as f64;
-        let fixed = (self.bytes - growing) as f64;
-        let dims = (3..16).rev().map(|power| 1usize << power);
-        dims.filter(|dim| *dim < self.dim).find(|dim| fixed + slope * *dim as f64 <= bytes as f64)
+        self.smaller.iter().find(|(_, sum)| *sum <= bytes).map(|(dim, _)| *dim)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Layer;
     use crate::graph::planted::Planted;
+    use crate::matrix::{Csr, Dense, Matrix};
+
+    /// One layer that is kept as bits, and what looks at attributes first.
+    #[test]
+    fn what_is_said_to_fit_does_where_the_beginning_takes_the_most() {
+        let nodes = 640;
+        let all = (0..nodes).flat_map(|n| (0..nodes).map(move |m| (n, m, 1.0)));
+        let adjacency = Csr::from_triplets(640, 640, all.collect()).unwrap();
+        let values = (0..640 * 30).map(|i| (i % 7) as f32).collect();
+        let attributes = Matrix::Dense(Dense::from_vec(640, 30, values).unwrap());
+        let layers = vec![Layer { name: "all".into(), adjacency }];
+        let graph = MultiplexGraph::new(layers, attributes).unwrap();
+        for (key, value) in [("start", "principal"), ("cluster_attributes", "on")] {
+            let of = |dim: usize| {
+                let mut settings = Settings { dim, ..Settings::default() };
+                settings.set(key, value).unwrap();
+                MemoryEstimate::of(&graph, &settings)
+            };
+            let whole = of(128);
+            let plain = MemoryEstimate::of(&graph, &Settings::default());
+            assert!(whole.bytes > plain.bytes + 1_000_000, "{key}: {whole:?}");
+            let message = whole.check(Some(whole.bytes - 1)).unwrap_err().to_string();
+            assert!(message.contains("directions of the attributes"), "{message}");
+            // Sixteen bytes an edge are there whatever the dimensions.
+            assert!(!message.contains("would fit") || of(8).bytes < whole.bytes, "{message}");
+            for limit in (0..whole.bytes).step_by(whole.bytes as usize / 50) {
+                if let Some(dim) = whole.dim_within(limit) {
+                    of(dim).check(Some(limit)).unwrap();
+                }
+            }
+        }
+    }
 
     fn estimate(dim: usize) -> MemoryEstimate {
         let graph = Planted { nodes: 2000, attributes: 100, ..Planted::default() }.generate();

@@ -1,7 +1,7 @@
 //! What an epoch computes.
 
 use super::Choice;
-use crate::engine::{Recluster, Stage, Step};
+use crate::engine::{Beside, Recluster, Stage, Step};
 use crate::settings::{Config, PrototypeSource};
 
 /// First seedings of k-means for each one beside centres that are followed.
@@ -17,7 +17,7 @@ pub fn finds_prototypes(config: &Config, stage: Stage, epoch: u32) -> bool {
     stage == Stage::Joint && used && (epoch as usize).is_multiple_of(settings.cluster_every)
 }
 
-/// So many prototypes of each layer, made of these clusters.
+/// How prototypes are found: so many in each layer, of clusters of its own or of shared ones.
 pub fn recluster<'a>(
     config: &Config,
     counts: &'a [usize],
@@ -25,7 +25,13 @@ pub fn recluster<'a>(
 ) -> Recluster<'a> {
     let restarts = config.settings().kmeans_restarts;
     let fresh = restarts.div_ceil(SEEDINGS_PER_FRESH_ONE);
-    Recluster { counts, source, restarts, fresh, advantage: ADVANTAGE }
+    let beside = match source {
+        PrototypeSource::Shared => Beside::Nothing,
+        PrototypeSource::Own if config.looks_at_attributes() => Beside::Attributes,
+        PrototypeSource::Own if config.aligned() => Beside::Layers,
+        PrototypeSource::Own => Beside::Nothing,
+    };
+    Recluster { counts, source, beside, restarts, fresh, advantage: ADVANTAGE }
 }
 
 /// What an engine is asked for in an epoch. Nothing is clustered before there is a choice.

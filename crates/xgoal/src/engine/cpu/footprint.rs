@@ -19,10 +19,12 @@
 //!                           4 N d (V + 1) for the embeddings at the end;
 //!                           with s = min(N, 4096), 4 N d V + 24 s d + 6 s K a thread where `lambda_c` or
 //!                           `prototypes` is found
-//!     or all but the graph, if that is more, with w = min(k + 16, F):
-//!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, and 8 w (2 N + 3 F), where
-//!                           `start` is principal (k = d), or with `cluster_attributes` layers are not aligned (k = 32, the
-//!                           largest layer)
+//!     directions            where attributes are looked at before there is a layer, what that takes more than all that comes
+//!                           later, with w = min(k, F):
+//!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, 8 w (2 N + 3 F), and the
+//!                           attributes once more, where `start` is principal (k = d), or where layers are not aligned
+//!                           and `cluster_attributes` is on (k = 32, the largest layer)
+//!     what was seen         4 N w a layer where layers are not aligned and `cluster_attributes` is on
 //! ```
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
@@ -34,9 +36,7 @@ use crate::graph::MultiplexGraph;
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
 use crate::model::Seen;
-use crate::settings::{
-    ColumnNorm, Count, Method, PerLayer, PrototypeSource, SelfLoops, Settings, Start,
-};
+use crate::settings::{Count, PerLayer, PrototypeSource, SelfLoops, Settings, Start};
 use crate::train::SAMPLE;
 
 /// What the executable itself takes.
@@ -52,53 +52,89 @@ pub struct Footprint {
     weights: u64,
     /// Clustering, saving and embedding do not happen at the same time.
     passing: u64,
+    /// What looking at the attributes first takes beyond all of these.
+    directions: u64,
 }
 
 impl Footprint {
-    /// What training a graph with the given settings takes.
-    pub fn of(graph: &MultiplexGraph, settings: &Settings) -> Self {
-        let n = graph.nodes() as u64;
-        let d = settings.dim as u64;
-        let v = graph.layers().len() as u64;
-        let features = graph.attributes().cols() as u64;
+    /// All of it.
+    pub fn sum(&self) -> u64 {
+        self.parts().iter().map(|(_, bytes)| bytes).sum()
+    }
 
+    /// What the bytes are for, in words.
+    pub fn parts(&self) -> [(&'static str, u64); 8] {
+        [
+            ("program", PROCESS),
+            ("graph", self.graph),
+            ("layers", self.layers),
+            ("attributes", self.attributes),
+            ("views", self.views),
+            ("weights", self.weights),
+            ("clustering or saving", self.passing),
+            ("directions of the attributes", self.directions),
+        ]
+    }
+}
+
+/// What training a graph takes, by `dim`; the rest of the settings is given.
+#[derive(Debug)]
+pub struct Footprints<'a> {
+    graph: &'a MultiplexGraph,
+    settings: &'a Settings,
+    graph_bytes: u64,
+    layers: u64,
+    attributes: u64,
+    /// Whether a layer is kept as bits.
+    bits: bool,
+}
+
+impl<'a> Footprints<'a> {
+    /// Looks at every edge once.
+    pub fn new(graph: &'a MultiplexGraph, settings: &'a Settings) -> Self {
+        let n = graph.nodes() as u64;
+        let preprocessing = settings.preprocessing();
         let mut graph_bytes = 40 * n;
         let mut layers = 0;
-        let mut room = 0;
-        let loops = if settings.self_loops == Some(SelfLoops::All) { n } else { 0 };
+        let mut bits = false;
+        let loops = if preprocessing.self_loops == SelfLoops::All { n } else { 0 };
         for layer in graph.layers() {
             let e = layer.adjacency.nnz() as u64 + loops;
             graph_bytes += 8 * e + 8 * n;
             match Adjacency::<f32>::tiles(&layer.adjacency) {
                 Some(tiles) => {
                     layers += 2048 * tiles as u64;
-                    room = 4 * n * d;
+                    bits = true;
                 }
                 None if is_symmetric(&layer.adjacency) => layers += 12 * e + 8 * n + e / 8,
                 None => layers += 20 * e + 16 * n + e / 8,
             }
         }
-        let mut partial = 0;
-        let as_dense = 4 * n * features + v * n * features / 8;
-        let made_dense = settings.normalize_columns.is_some_and(|norm| norm != ColumnNorm::None)
-            || settings.smooth_attributes.is_some_and(|passes| passes > 0);
+        graph_bytes += stored(graph.attributes());
+        let v = graph.layers().len() as u64;
         let attributes = match graph.attributes() {
-            Matrix::Sparse(m) if made_dense => {
-                graph_bytes += 8 * m.nnz() as u64 + 8 * n;
-                as_dense
-            }
-            Matrix::Sparse(m) => {
+            Matrix::Sparse(m) if !preprocessing.makes_dense() => {
                 let x = m.nnz() as u64;
-                graph_bytes += 8 * x + 8 * n;
-                if Attributes::<f32>::scatters(m, settings.dim) {
-                    partial = 32 * features * d;
-                }
                 20 * x + 16 * n + v * x / 8
             }
-            Matrix::Dense(_) => {
-                graph_bytes += 4 * n * features;
-                as_dense
+            m => 4 * n * m.cols() as u64 + v * n * m.cols() as u64 / 8,
+        };
+        Self { graph, settings, graph_bytes, layers, attributes, bits }
+    }
+
+    /// What it takes with so many dimensions.
+    pub fn of_dim(&self, dim: usize) -> Footprint {
+        let Self { graph, settings, .. } = *self;
+        let n = graph.nodes() as u64;
+        let d = dim as u64;
+        let v = graph.layers().len() as u64;
+        let features = graph.attributes().cols() as u64;
+        let made_dense = settings.preprocessing().makes_dense();
+        let partial = match graph.attributes() {
+            Matrix::Sparse(m) if !made_dense && Attributes::<f32>::scatters(m, dim) => {
+                32 * features * d
             }
+            _ => 0,
         };
         let weights = v * (2 * features * d + d);
         let copies = if settings.warmup_draws > 1 { 24 } else { 20 };
@@ -112,9 +148,8 @@ impl Footprint {
             PerLayer::Each(all) => all.iter().map(most).max().unwrap_or(0),
         };
         let starts = kmeans::starts_at_a_time(graph.nodes()) as u64;
-        let shared = v > 1
-            && settings.method == Method::Xgoal
-            && settings.prototypes != Some(PrototypeSource::Own);
+        let aligned = settings.aligns(graph.layers().len());
+        let shared = aligned && settings.prototypes != Some(PrototypeSource::Own);
         let mean = if shared { 4 * n * d } else { 0 };
         let clustering = mean + 8 * n * d + 6 * n * clusters.min(n) * starts;
         let saving = 16 * weights + 4 * n * v;
@@ -126,54 +161,42 @@ impl Footprint {
         } else {
             0
         };
-        let views = room + 4 * n * d * (3 * v + 2) + 8 * n * v;
-        let weights = copies * weights + partial;
-        let later = layers + attributes + views + weights;
-        let passing = clustering.max(saving).max(embedding).max(weighing);
-        Self {
-            graph: graph_bytes,
-            layers,
-            attributes,
-            views,
-            weights,
-            passing: passing.max(beginning(graph, settings).saturating_sub(later)),
-        }
-    }
-
-    /// All of it.
-    pub fn sum(&self) -> u64 {
-        self.parts().iter().map(|(_, bytes)| bytes).sum()
-    }
-
-    /// What grows with `dim`, in proportion or nearly so.
-    pub fn growing_with_dim(&self) -> u64 {
-        self.views + self.weights + self.passing
-    }
-
-    /// What the bytes are for, in words.
-    pub fn parts(&self) -> [(&'static str, u64); 7] {
-        [
-            ("program", PROCESS),
-            ("graph", self.graph),
-            ("layers", self.layers),
-            ("attributes", self.attributes),
-            ("views", self.views),
-            ("weights", self.weights),
-            ("clustering or saving", self.passing),
-        ]
+        let room = if self.bits { 4 * n * d } else { 0 };
+        let looks = settings.looks_at_attributes(graph.layers().len());
+        let seen = if looks { 4 * n * features.min(SEEN as u64) * v } else { 0 };
+        let footprint = Footprint {
+            graph: self.graph_bytes,
+            layers: self.layers,
+            attributes: self.attributes,
+            views: room + 4 * n * d * (3 * v + 2) + 8 * n * v + seen,
+            weights: copies * weights + partial,
+            passing: clustering.max(saving).max(embedding).max(weighing),
+            directions: 0,
+        };
+        // Before there is anything else.
+        let entries = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64);
+        let start = (settings.start == Some(Start::Principal))
+            .then(|| Seen::bytes(graph.attributes(), entries.clone(), d));
+        let looked = looks.then(|| {
+            4 * weights + seen + Seen::bytes(graph.attributes(), entries.max(), SEEN as u64)
+        });
+        let first = start.max(looked).map_or(0, |bytes| {
+            let preprocessed = match made_dense {
+                true => 4 * n * features,
+                false => stored(graph.attributes()),
+            };
+            PROCESS + self.graph_bytes + preprocessed + bytes
+        });
+        Footprint { directions: first.saturating_sub(footprint.sum()), ..footprint }
     }
 }
 
-/// What looking at the attributes takes before there is anything else.
-fn beginning(graph: &MultiplexGraph, settings: &Settings) -> u64 {
-    let entries = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64);
-    let principal = settings.start == Some(Start::Principal);
-    let start =
-        principal.then(|| Seen::bytes(graph.attributes(), entries.clone(), settings.dim as u64));
-    let aligned = settings.method == Method::Xgoal && graph.layers().len() > 1;
-    let looked = (settings.cluster_attributes && !aligned)
-        .then(|| Seen::bytes(graph.attributes(), entries.max(), SEEN as u64));
-    start.max(looked).unwrap_or(0)
+/// Bytes of attributes as they are in a graph.
+fn stored(attributes: &Matrix) -> u64 {
+    match attributes {
+        Matrix::Sparse(m) => 8 * (m.nnz() + m.rows()) as u64,
+        Matrix::Dense(m) => 4 * m.values().len() as u64,
+    }
 }
 
 /// Whether a matrix equals its transpose, by sums that do not depend on the order of its entries.

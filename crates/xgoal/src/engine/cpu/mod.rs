@@ -20,7 +20,7 @@ mod objective;
 mod phases;
 mod rows;
 
-pub use footprint::Footprint;
+pub use footprint::{Footprint, Footprints};
 pub use kernels::Kernels;
 pub use phases::{Clock, Phase};
 
@@ -31,7 +31,7 @@ use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
 use self::rows::{PerThread, Scratches};
-use super::{Engine, EngineState, Prototypes, Recluster, Step, Terms};
+use super::{Beside, Engine, EngineState, Prototypes, Recluster, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::{Normalized, Preprocessed};
 use crate::kmeans::{self, Clustering, KMeans, Known};
@@ -220,9 +220,8 @@ impl<T: Kernels> CpuEngine<T> {
 
     /// Finds prototypes anew: from scratch the first time, from the last ones later.
     ///
-    /// Of the first starts, the one is kept whose clusters are the most compact in all layers together, or where a layer has
-    /// no others beside it, with `cluster_attributes` also in what it sees of the attributes. Once nodes are pulled to them,
-    /// clusters follow the embeddings: one from a fresh start that is by chance a little more compact, and cuts elsewhere,
+    /// Of the first starts, the one is kept whose clusters are the most compact in the layer and what is asked for beside it
+    /// together. Once nodes are pulled to them, clusters follow the embeddings: one from a fresh start that is by chance a little more compact, and cuts elsewhere,
     /// would undo what was learnt. It is kept only if it is clearly better; whether that happened in a layer is what comes
     /// back.
     fn recluster(&mut self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<bool> {
@@ -238,16 +237,20 @@ impl<T: Kernels> CpuEngine<T> {
         let mut replaced = false;
         let of_layer = |(v, count): (usize, &usize)| {
             let centers = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
-            let others: Vec<_> = match self.seen.get(v) {
-                // K centres differ along K - 1 directions.
-                Some(seen) => {
+            let others: Vec<_> = match asked.beside {
+                Beside::Nothing => Vec::new(),
+                Beside::Layers => (0..self.views.len())
+                    .filter(|other| *other != v)
+                    .map(|other| View::from(&self.views[other].anchor))
+                    .collect(),
+                Beside::Attributes => {
+                    let seen = self.seen.get(v).ok_or_else(|| {
+                        Error::Data("clusters beside attributes nobody looked at".into())
+                    })?;
+                    // K centres differ along K - 1 directions.
                     let cols = (count - 1).clamp(1, SEEN).min(seen.cols());
                     vec![View { cols, ..View::from(seen) }]
                 }
-                None => (0..self.views.len())
-                    .filter(|other| *other != v && self.config.aligned())
-                    .map(|other| View::from(&self.views[other].anchor))
-                    .collect(),
             };
             let known = Known { centers, advantage: asked.advantage, others: &others };
             let stream = self.kmeans_stream(step, v);
@@ -345,8 +348,10 @@ impl<T: Kernels> CpuEngine<T> {
 
 impl<T: Kernels> Engine for CpuEngine<T> {
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
-        if step.draws == 1 {
-            return self.evaluate_draw(step, 0);
+        match step.draws {
+            0 => return Err(Error::Data("an epoch of no draws, expected at least one".into())),
+            1 => return self.evaluate_draw(step, 0),
+            _ => {}
         }
         let mut terms = Vec::with_capacity(step.draws);
         if self.summed.is_empty() {
