@@ -10,6 +10,7 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use xgoal::engine::Engine;
 use xgoal::engine::cpu::CpuEngine;
+use xgoal::graph::Fingerprint;
 use xgoal::graph::preprocess::Columns;
 use xgoal::model::{final_mean, initial_weights};
 use xgoal::train::MemoryEstimate;
@@ -23,6 +24,7 @@ type Finished<'py> = (Model, Vec<Array<'py>>, Array<'py>, Option<Clusters<'py>>)
 pub struct Trainer {
     trainer: Option<xgoal::train::Trainer<CpuEngine>>,
     columns: Option<Columns>,
+    graph: Fingerprint,
     threads: usize,
 }
 
@@ -47,13 +49,14 @@ impl Trainer {
         let (config, graph) = (fitted, fewer.as_ref().unwrap_or(graph));
         MemoryEstimate::of(graph, config.settings()).check(None).map_err(raise)?;
         let columns = config.preprocessing().columns(graph);
+        let print = graph.fingerprint();
         let trainer = pool::run(py, threads, || {
             let graph = config.preprocessing().apply(graph)?;
             let weights = initial_weights(&config, &graph);
             let engine = CpuEngine::new(&config, &graph, weights)?;
             Ok(xgoal::train::Trainer::new(engine, config))
         })?;
-        Ok(Self { trainer: Some(trainer), columns, threads })
+        Ok(Self { trainer: Some(trainer), columns, graph: print, threads })
     }
 
     /// What was chosen before training, and why.
@@ -75,7 +78,7 @@ impl Trainer {
         self.running()?;
         let threads = self.threads;
         let trainer = self.trainer.take().expect("it is running");
-        let columns = self.columns.take();
+        let (columns, graph) = (self.columns.take(), self.graph.clone());
         let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
             let config = trainer.resolved();
             let prototypes = trainer.state()?.prototypes;
@@ -83,7 +86,7 @@ impl Trainer {
             let layers = engine.embed();
             let mean = final_mean(&config, &layers);
             let model = xgoal::model::Model::new(config, engine.weights())?;
-            let model = model.with_columns(columns)?;
+            let model = model.with_columns(columns)?.with_graph(Some(graph));
             Ok((model, layers, mean, prototypes))
         })?;
         let clusters = prototypes.map(|prototypes| {

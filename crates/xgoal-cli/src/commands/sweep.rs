@@ -9,7 +9,7 @@ use xgoal::Error;
 use xgoal::eval::Report as Scores;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::atomic;
-use xgoal::run::Unfinished;
+use xgoal::run::{Run, Unfinished};
 use xgoal::settings::{Config, Settings};
 use xgoal::train::MemoryEstimate;
 use xgoal_view::plot::sweep::{Score, Sweep};
@@ -94,13 +94,13 @@ fn one(
     config: &Config,
     output: &Output,
 ) -> anyhow::Result<bool> {
-    let unfinished = match trials::found(folder, config)? {
+    let unfinished = match trials::found(folder, config, &graph.fingerprint())? {
         Found::Finished => return Ok(true),
         Found::Unfinished => Some(Unfinished::open(folder)?),
         Found::Nothing => None,
     };
     if unfinished.is_none() {
-        trials::clear(folder)?;
+        Run::clear(folder)?;
     }
     MemoryEstimate::of(graph, config.settings()).check(None)?;
     let (trainer, mut run) = train::start(folder, graph, config.clone(), unfinished, output)?;

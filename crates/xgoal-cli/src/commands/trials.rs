@@ -5,11 +5,10 @@ use super::eval;
 use crate::output::Usage;
 use serde::Serialize;
 use std::path::Path;
-use xgoal::Error;
 use xgoal::eval::Report;
-use xgoal::graph::MultiplexGraph;
-use xgoal::io::embeddings;
-use xgoal::run::{Run, config_path, embeddings_path, metrics_path};
+use xgoal::graph::{Fingerprint, MultiplexGraph};
+use xgoal::io::{self, embeddings};
+use xgoal::run::{Run, embeddings_path, metrics_path, model_path};
 use xgoal::settings::Config;
 use xgoal_view::training::Training;
 
@@ -66,28 +65,28 @@ pub enum Found {
     Nothing,
 }
 
-/// Looks for a run with these settings; one with others is refused.
-pub fn found(folder: &Path, config: &Config) -> anyhow::Result<Found> {
+/// Looks for a run with these settings on this graph; any other is refused.
+pub fn found(folder: &Path, config: &Config, graph: &Fingerprint) -> anyhow::Result<Found> {
     if !Run::is_free_or_of(folder, config)? {
         let folder = folder.display();
         let message =
             format!("{folder}: there is a run with other settings here; choose another --out");
         return Err(Usage(message).into());
     }
-    Ok(match (Run::is_resumable(folder), Run::is_finished(folder)) {
-        (true, _) => Found::Unfinished,
-        (false, true) => Found::Finished,
-        (false, false) => Found::Nothing,
-    })
-}
-
-/// Frees the folder of a run whose model was taken away, so that it begins again.
-pub fn clear(folder: &Path) -> xgoal::Result<()> {
-    let path = config_path(folder);
-    if path.exists() {
-        std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+    if !Run::is_finished(folder) {
+        // Going on compares graphs by itself.
+        return Ok(if Run::is_resumable(folder) { Found::Unfinished } else { Found::Nothing });
     }
-    Ok(())
+    let model = io::model::read(&model_path(folder))?;
+    if let Some(difference) = model.graph().and_then(|trained| trained.difference(graph)) {
+        let folder = folder.display();
+        let message = format!(
+            "{folder}: there is a run on another graph here, or the source has changed since: {difference}; \
+             choose another --out"
+        );
+        return Err(Usage(message).into());
+    }
+    Ok(Found::Finished)
 }
 
 /// What a run came to.

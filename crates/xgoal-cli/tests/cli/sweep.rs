@@ -1,4 +1,6 @@
-use crate::common::{QUICK, Sandbox, assert_says};
+use crate::common::{QUICK, Sandbox, assert_says, planted};
+use crate::npz::Npz;
+use xgoal::graph::planted::Planted;
 
 fn sweep(sandbox: &Sandbox, more: &[&str]) -> crate::common::Outcome {
     let fixed = &QUICK[..2];
@@ -69,6 +71,20 @@ fn a_number_that_was_found_is_not_another_setting() {
     assert!(before == model("lr=0.002") && sandbox.exists("s/lr=0.001/model.safetensors"));
     let other = sweep(&sandbox, &["--set", "clusters=3", "--set", "lr=0.001,0.002"]);
     assert_eq!(other.code, Some(2), "{other:?}");
+}
+
+#[test]
+fn runs_on_another_graph_are_not_taken_for_those_of_this_one() {
+    let sandbox = Sandbox::with_graph();
+    let grid = ["--set", "lr=0.001,0.002", "--set", "mean_weights=1"];
+    sweep(&sandbox, &grid).done();
+    let like = Planted { nodes: 60, communities: 4, attributes: 24, ..Planted::default() };
+    sandbox.write("graph.npz", Npz::of(&planted(&Planted { seed: 5, ..like })).bytes());
+    let other = sweep(&sandbox, &grid);
+    assert_says(
+        &other.refused_after_words(2),
+        &["s/lr=0.001: there is a run on another graph here"],
+    );
 }
 
 #[test]

@@ -138,6 +138,15 @@ fn an_existing_run_is_refused_and_kept() {
     let again = [&["train", "graph.npz", "--out", "run", "--quiet"], &QUICK[..]].concat();
     let message = sandbox.xgoal(&again).refused(3);
     assert_says(&message, &["run: there is already a run here", "--resume"]);
+    // Nor is what somebody else keeps under the names of a run's files.
+    for name in ["embeddings.npy", "ids.txt", "metrics.jsonl"] {
+        std::fs::create_dir_all(sandbox.path("mine")).unwrap();
+        sandbox.write(&format!("mine/{name}"), "mine");
+        let refused = sandbox.xgoal(&["train", "graph.npz", "--out", "mine", "-q"]).refused(3);
+        assert_says(&refused, &[&format!("mine/{name}: a file of no run")]);
+        assert_eq!(sandbox.text(&format!("mine/{name}")), "mine");
+        std::fs::remove_file(sandbox.path(format!("mine/{name}"))).unwrap();
+    }
     assert!(sandbox.read("run/metrics.jsonl") == before);
 }
 

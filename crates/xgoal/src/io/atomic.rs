@@ -1,12 +1,15 @@
 //! Whole files or none: written beside their target, synced, then renamed over it.
 //!
+//! Where the target is a link, the file it leads to is written. What is no file, as a device, is refused: a rename would
+//! replace it.
+//!
 //! The folder is synced too, so that a file that was written is still there after the power failed. A
 //! process that is killed while writing leaves a temporary file, which [`clear`] finds again.
 
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How the name of a temporary file begins; the name of its target follows.
 const PREFIX: &str = ".xgoal-";
@@ -42,6 +45,7 @@ pub fn write_seekable(
     path: &Path,
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<()> {
+    let path = &behind_links(path)?;
     put(beside(path, content)?, path)
 }
 
@@ -86,6 +90,7 @@ fn beside(
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<tempfile::NamedTempFile> {
     let error = |e| Error::io(path, e);
+    check_replaceable(path)?;
     let folder = folder_of(path);
     let prefix = temporary_prefix(path);
     let mut temporary = tempfile::Builder::new();
@@ -99,6 +104,31 @@ fn beside(
 fn put(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     sync_folder(folder_of(path))
+}
+
+/// The file that a path leads to, where it is a link.
+fn behind_links(path: &Path) -> Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match std::fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(Error::Data(format!("{}: a link that leads nowhere", path.display())))
+}
+
+/// Refuses a path where something is that a file must not take the place of.
+fn check_replaceable(path: &Path) -> Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::Data(format!(
+            "{}: a device or the like; expected a file, or a name that is free for one",
+            path.display()
+        ))),
+        // A folder is refused by the rename.
+        _ => Ok(()),
+    }
 }
 
 /// The folder a file or folder is in.
@@ -182,6 +212,35 @@ mod tests {
             clear(&path).unwrap();
             assert!(!litter.exists() && other.path().exists());
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_what_is_no_file_stays() {
+        use std::os::unix::{fs::symlink, net::UnixListener};
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, far, socket, round] =
+            ["file", "link", "far", "socket", "round"].map(|name| folder.path().join(name));
+        std::fs::create_dir(folder.path().join("below")).unwrap();
+        let inner = folder.path().join("below/inner");
+        symlink("../file", &inner).unwrap();
+        symlink("below/inner", &link).unwrap();
+        write(&link, |w| w.write_all(b"through")).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"through");
+        assert!(link.is_symlink() && inner.is_symlink() && !file.is_symlink());
+        // One that leads to a free name makes a file there.
+        symlink("free", &far).unwrap();
+        write(&far, |w| w.write_all(b"new")).unwrap();
+        assert_eq!(std::fs::read(folder.path().join("free")).unwrap(), b"new");
+        symlink("round", &round).unwrap();
+        assert!(write(&round, |_| Ok(())).unwrap_err().to_string().contains("leads nowhere"));
+        let _listener = UnixListener::bind(&socket).unwrap();
+        symlink("socket", folder.path().join("plug")).unwrap();
+        for path in [socket.clone(), folder.path().join("plug")] {
+            let message = write(&path, |_| Ok(())).unwrap_err().to_string();
+            assert!(message.contains("socket: a device or the like"), "{message}");
+        }
+        assert!(!std::fs::symlink_metadata(&socket).unwrap().is_file());
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! where columns lose their means `columns.mean`, and where they are divided by their deviations `columns.scale`, one over
 //! these (attributes);
 //! and in its metadata `format` = `xgoal`, `version` = `1`, `config`, the resolved settings as TOML, what a graph must
-//! have (`attributes`, their number, and `layers`, their names as JSON), a `checksum`, and where the source named its
-//! attributes `features`, what each column is, as JSON. Files of the first release have only the first three.
+//! have (`attributes`, their number, and `layers`, their names as JSON), a `checksum`, where the source named its
+//! attributes `features`, what each column is, as JSON, and `graph`, what tells the graph that was trained on from others, as
+//! JSON. Files of the first release have only the first three.
 
 use super::atomic;
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
@@ -16,6 +17,7 @@ use crate::graph::preprocess::Columns;
 use crate::matrix::Dense;
 use crate::model::{LayerWeights, Model};
 use crate::settings::{ColumnNorm, Encoder, Settings};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -49,6 +51,10 @@ fn content(model: &Model) -> (Tensors<'_>, BTreeMap<String, String>) {
         let text = serde_json::to_string(space).expect("plain numbers and strings");
         metadata.insert("features".to_string(), text);
     }
+    if let Some(graph) = model.graph() {
+        let text = serde_json::to_string(graph).expect("plain numbers and strings");
+        metadata.insert("graph".to_string(), text);
+    }
     let mut tensors = Tensors::default();
     for (name, values) in [
         ("columns.mean", model.columns().map(Columns::means)),
@@ -70,6 +76,15 @@ pub fn read(path: &Path) -> Result<Model> {
     from_bytes(&bytes).map_err(|e| in_file(e, path))
 }
 
+/// JSON in a file's metadata, if it is there.
+fn described<T: DeserializeOwned>(file: &TensorFile<'_>, entry: &str) -> Result<Option<T>> {
+    let read = |text| {
+        serde_json::from_str(text)
+            .map_err(|e| wrong(format!("`{entry}` in the file's metadata cannot be read: {e}")))
+    };
+    file.optional_entry(entry).map(read).transpose()
+}
+
 /// Reads the bytes of a model's file.
 pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let file = TensorFile::parse(bytes, "xgoal", 1..=VERSION)?;
@@ -80,12 +95,8 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let weights = (0..layers.len())
         .map(|v| file.weights(&format!("layers.{v}"), encoder))
         .collect::<Result<Vec<_>>>()?;
-    let space = match file.optional_entry("features") {
-        None => None,
-        Some(text) => Some(serde_json::from_str(text).map_err(|e| {
-            wrong(format!("`features` in the file's metadata cannot be read: {e}"))
-        })?),
-    };
+    let space = described(&file, "features")?;
+    let graph = described(&file, "graph")?;
     let columns = match settings.normalize_columns.unwrap_or_default() {
         ColumnNorm::None => None,
         ColumnNorm::Center => Some(Columns::try_new(file.f32("columns.mean")?, None)?),
@@ -95,7 +106,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
         }
     };
     let model = Model::new(settings.validate(&layers)?, weights)?;
-    let model = model.with_space(space)?.with_columns(columns)?;
+    let model = model.with_space(space)?.with_columns(columns)?.with_graph(graph);
     // What the metadata says for others to read must be what the tensors are.
     if let Some(found) = file.optional_entry("attributes") {
         file.entry("checksum")?;

@@ -8,9 +8,9 @@ pub use start::{initial_weights, random_weights};
 
 use crate::engine::cpu;
 use crate::error::{Error, Result};
-use crate::graph::MultiplexGraph;
 use crate::graph::features::FeatureSpace;
 use crate::graph::preprocess::Columns;
+use crate::graph::{Fingerprint, MultiplexGraph};
 use crate::matrix::Dense;
 use crate::random::Stream;
 use crate::real::Real;
@@ -98,6 +98,7 @@ pub struct Model {
     weights: Vec<LayerWeights>,
     space: Option<FeatureSpace>,
     columns: Option<Columns>,
+    graph: Option<Fingerprint>,
 }
 
 impl Model {
@@ -144,7 +145,7 @@ impl Model {
                 )));
             }
         }
-        Ok(Self { config, weights, space: None, columns: None })
+        Ok(Self { config, weights, space: None, columns: None, graph: None })
     }
 
     /// What training on a graph came to, with what it keeps of that graph's attributes.
@@ -155,7 +156,19 @@ impl Model {
     ) -> Result<Self> {
         let columns = config.preprocessing().columns(graph);
         let model = Self::new(config, weights)?.with_space(graph.features().cloned())?;
-        model.with_columns(columns)
+        Ok(model.with_columns(columns)?.with_graph(Some(graph.fingerprint())))
+    }
+
+    /// Keeps what tells the graph it was trained on from others.
+    #[must_use]
+    pub fn with_graph(mut self, graph: Option<Fingerprint>) -> Self {
+        self.graph = graph;
+        self
+    }
+
+    /// What tells the graph it was trained on from others, where that is known.
+    pub fn graph(&self) -> Option<&Fingerprint> {
+        self.graph.as_ref()
     }
 
     /// Keeps what columns of attributes lost in training, so that those of new graphs lose the same.

@@ -123,6 +123,11 @@ fn own_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     models.into_iter().chain(embeddings_files(folder))
 }
 
+/// Every file that a run may hold, besides the states.
+fn all_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    own_files(folder).chain([metrics_path(folder)])
+}
+
 /// Writes the settings, with what was chosen in the place of `auto` once it is, and why.
 fn write_config(folder: &Path, config: &Config, progress: &Progress) -> Result<()> {
     let choice = progress.choice.as_ref();
@@ -224,6 +229,18 @@ impl Run {
     /// Whether a folder holds a run that can go on.
     pub fn is_resumable(folder: &Path) -> bool {
         Checkpoints::of(folder).exist()
+    }
+
+    /// Takes away what a run left that can neither go on nor is finished, so that it can begin again.
+    pub fn clear(folder: &Path) -> Result<()> {
+        if !config_path(folder).exists() || Self::is_resumable(folder) || Self::is_finished(folder)
+        {
+            return Ok(());
+        }
+        for path in all_files(folder).filter(|path| path.exists()) {
+            std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
+        }
+        Ok(())
     }
 
     /// Whether a folder is free, or its run has these settings, with any number in the place of `auto`.
@@ -328,11 +345,19 @@ impl Run {
 }
 
 fn check_free(folder: &Path) -> Result<()> {
-    if !config_path(folder).exists() && !Checkpoints::of(folder).exist() {
-        return Ok(());
+    if config_path(folder).exists() || Checkpoints::of(folder).exist() {
+        return Err(Error::Data(format!(
+            "{}: there is already a run here; choose another folder, or go on with --resume",
+            folder.display()
+        )));
     }
-    Err(Error::Data(format!(
-        "{}: there is already a run here; choose another folder, or go on with --resume",
-        folder.display()
-    )))
+    // A run that was killed as it began may have left metrics without a line.
+    let holds = |path: &PathBuf| path.metadata().is_ok_and(|found| found.len() > 0);
+    match all_files(folder).find(holds) {
+        Some(path) => Err(Error::Data(format!(
+            "{}: a file of no run, which this one would write over; choose another folder",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
 }

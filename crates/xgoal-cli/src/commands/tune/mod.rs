@@ -126,12 +126,13 @@ fn run_folder(out: &Path, trial: &Trial, seed: u64) -> PathBuf {
 /// The runs that are not there yet. Folders with other runs are refused.
 fn jobs(args: &TuneArgs, all: &[Trial], graph: &MultiplexGraph) -> anyhow::Result<Vec<Job>> {
     let mut jobs = Vec::new();
+    let print = graph.fingerprint();
     for trial in all {
         for seed in seeds(args, &trial.config) {
             let mut settings = trial.config.settings().clone();
             settings.set("seed", &seed.to_string())?;
             let folder = run_folder(&args.out, trial, seed);
-            let found = trials::found(&folder, &settings.validate(&graph.layer_names())?)?;
+            let found = trials::found(&folder, &settings.validate(&graph.layer_names())?, &print)?;
             if found != Found::Finished {
                 let resume = found == Found::Unfinished;
                 let settings = settings_path(&args.out, trial);

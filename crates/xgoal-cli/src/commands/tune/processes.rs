@@ -1,6 +1,5 @@
 //! Runs as processes of their own, several at a time.
 
-use crate::commands::trials;
 use crate::interrupt;
 use crate::output::Output;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,6 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use xgoal::run::Run;
 
 /// How long processes that heard an interruption themselves have to save where they stand.
 const GRACE: Duration = Duration::from_secs(3);
@@ -56,7 +56,7 @@ impl Running {
         if job.resume {
             command.arg("--resume");
         } else {
-            trials::clear(&job.folder)?;
+            Run::clear(&job.folder)?;
         }
         command.arg("--").arg(source);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
