@@ -40,6 +40,7 @@ impl Trainer {
     #[new]
     fn new(py: Python<'_>, graph: &Graph, settings: &Settings, threads: usize) -> PyResult<Self> {
         let graph = &graph.0;
+        MemoryEstimate::check_look(graph, &settings.0, None).map_err(raise)?;
         let fitted = pool::run(py, threads, || settings.0.clone().fit(graph))?;
         // Layers that carry nothing are left out.
         let fewer = (fitted.layers().len() < graph.layers().len())

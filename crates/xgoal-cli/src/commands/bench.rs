@@ -38,7 +38,7 @@ struct Seconds {
 pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let graph = read_source(&args.source, settings.layers.as_deref())?;
-    let (config, graph) = fitted(settings, graph)?;
+    let (config, graph) = fitted(settings, graph, args.memory.memory_limit)?;
     let memory = MemoryEstimate::of(&graph, config.settings());
     memory.check(args.memory.memory_limit)?;
     say_chosen(&config, output);

@@ -38,6 +38,7 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let (graph, report) = source::load(&args.source, &options)?;
     let read_seconds = started.elapsed().as_secs_f64();
+    MemoryEstimate::check_look(&graph, &settings, None)?;
     let (summary, signals) = (graph.summary(), graph.signals());
     let config = settings.fit_by(&graph, || signals.clone())?;
     let trained = graph.select_layers(&config.layer_names())?;

@@ -26,6 +26,7 @@ use xgoal::graph::features::FeatureSpace;
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::machine;
 use xgoal::settings::{Config, PerLayer, Preset, Settings};
+use xgoal::train::MemoryEstimate;
 
 /// The settings a preset and a choice of layers stand for.
 pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
@@ -101,7 +102,9 @@ fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Resul
 pub fn fitted(
     settings: Settings,
     graph: MultiplexGraph,
+    memory_limit: Option<u64>,
 ) -> xgoal::Result<(Config, MultiplexGraph)> {
+    MemoryEstimate::check_look(&graph, &settings, memory_limit)?;
     let config = settings.fit(&graph)?;
     let graph = graph.select_layers(&config.layer_names())?;
     Ok((config, graph))

@@ -47,7 +47,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         .map(|p| resolved_with(&args.tuning, &grid.set(p)))
         .collect::<Result<_, _>>()?;
     let (graph, _) = load(&args.source, all[0].layers.as_deref(), None, output)?;
-    let (first, graph) = fitted(all[0].clone(), graph)?;
+    let (first, graph) = fitted(all[0].clone(), graph, None)?;
     let fit = alike(&first, &graph);
     let configs: Vec<Config> = all.into_iter().map(fit).collect::<Result<_, _>>()?;
     say_chosen(&first, output);

@@ -34,7 +34,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         None => resolved(&args.tuning)?,
     };
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let (config, graph) = fitted(settings, graph)?;
+    let (config, graph) = fitted(settings, graph, args.memory.memory_limit)?;
     MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
     say_chosen(&config, output);
     output.say(format!(

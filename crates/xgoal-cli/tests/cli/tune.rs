@@ -80,7 +80,7 @@ fn what_cannot_be_searched_is_refused_before_anything_is_written() {
         assert_says(&tune(&sandbox, more).refused(2), &[says]);
     }
     let message = tune(&sandbox, &["--memory-limit", "1M"]).refused(4);
-    assert_says(&message, &["training needs about", "memory limit"]);
+    assert_says(&message, &["looking at the graph", "needs about", "memory limit"]);
     assert!(!sandbox.exists("t"));
 }
 

@@ -14,7 +14,7 @@
 use super::signal::Attributes;
 use super::smooth::smooth;
 use super::{MultiplexGraph, sums};
-use crate::matrix::{Csr, Dense, centre, leading};
+use crate::matrix::{Csr, Dense, Matrix, centre, leading};
 use crate::random::{Purpose, Stream};
 use rayon::prelude::*;
 
@@ -37,7 +37,8 @@ impl MultiplexGraph {
         let attributes = Attributes::new(self.attributes());
         let nodes = spread(self.nodes(), NODES);
         let own: Vec<Row> = nodes.map(|node| attributes.unit_row(node)).collect();
-        rise(&own, &dealt_out(&own))
+        let by_chance = eigenvalues(dealt_out(&own));
+        rise(eigenvalues(own), by_chance)
     }
 
     /// How far what neighbours have on average rises above chance, for each layer.
@@ -66,16 +67,35 @@ impl MultiplexGraph {
             means(&sum, |node| (0..).zip(rows.row(node).iter().copied()).collect())
         };
         let exchanged = self.exchanged();
-        rise(&smoothed(&|node| node), &smoothed(&|node| exchanged[node] as usize))
+        let by_chance = eigenvalues(smoothed(&|node| exchanged[node] as usize));
+        rise(eigenvalues(smoothed(&|node| node)), by_chance)
+    }
+
+    /// Bytes that measuring any of these takes beside the graph, about: entries by row and by column with a list of columns
+    /// between, the vectors that are iterated, the sum of layers, and dense attributes before and after a pass.
+    pub(crate) fn rise_bytes(&self) -> u64 {
+        let (nodes, columns) = (self.nodes(), self.attributes().cols());
+        let looked = nodes.min(NODES) as f64;
+        let edges: usize = self.layers().iter().map(|layer| layer.adjacency.nnz()).sum();
+        let joined = 1.0 + (edges as f64 / nodes as f64).min(NEIGHBOURS as f64);
+        let stored = self.attributes().nonzeros() as f64 / nodes as f64;
+        let entries = looked * (stored * joined).min(columns as f64);
+        let vectors = (VECTORS * 3) as f64 * (looked + columns as f64);
+        let smoothed = match self.attributes() {
+            Matrix::Dense(m) => 8 * m.values().len() as u64,
+            Matrix::Sparse(_) => 0,
+        };
+        (20.0 * entries + 8.0 * vectors) as u64 + 8 * edges as u64 + smoothed
     }
 
     fn rises(&self, layers: &[&Csr]) -> Vec<f64> {
         let attributes = Attributes::new(self.attributes());
         let exchanged = self.exchanged();
         let of_layer = |edges: &&Csr| {
-            let own = means(edges, |node| attributes.unit_row(node));
-            let others = means(edges, |node| attributes.unit_row(exchanged[node] as usize));
-            rise(&own, &others)
+            // One after the other: no larger tables are made for looking at a graph.
+            let own = eigenvalues(means(edges, |node| attributes.unit_row(node)));
+            let others = |node: usize| attributes.unit_row(exchanged[node] as usize);
+            rise(own, eigenvalues(means(edges, others)))
         };
         layers.iter().map(of_layer).collect()
     }
@@ -122,7 +142,10 @@ fn mean(edges: &Csr, node: usize, row: impl Fn(usize) -> Row) -> Row {
     }
     entries.sort_by_key(|(column, _)| *column);
     let same = entries.chunk_by(|a, b| a.0 == b.0);
-    same.map(|e| (e[0].0, e.iter().map(|(_, v)| v).sum::<f32>() / count)).collect()
+    let mut mean: Row =
+        same.map(|e| (e[0].0, e.iter().map(|(_, v)| v).sum::<f32>() / count)).collect();
+    mean.shrink_to_fit();
+    mean
 }
 
 /// Every column's values at other rows, each column's by a permutation of its own.
@@ -156,28 +179,32 @@ fn elsewhere(place: usize, count: usize, key: Stream) -> usize {
     }
 }
 
-fn rise(rows: &[Row], by_chance: &[Row]) -> f64 {
-    let chance = eigenvalues(by_chance).into_iter().fold(0.0, f64::max);
-    let mut found = eigenvalues(rows);
+fn rise(mut found: Vec<f64>, by_chance: Vec<f64>) -> f64 {
+    let chance = by_chance.into_iter().fold(0.0, f64::max);
     found.sort_by(|a, b| b.total_cmp(a));
     let above: f64 = found.iter().take(DIRECTIONS).map(|l| (l - chance).max(0.0)).sum();
     if chance > 0.0 { above / chance } else { 0.0 }
 }
 
 /// The largest eigenvalues of M^T M with M's columns centred, over the columns that occur.
-fn eigenvalues(rows: &[Row]) -> Vec<f64> {
+fn eigenvalues(mut rows: Vec<Row>) -> Vec<f64> {
     let mut used: Vec<u32> = rows.iter().flatten().map(|(column, _)| *column).collect();
     used.sort_unstable();
     used.dedup();
-    let place = |column: u32| used.binary_search(&column).expect("it occurs") as u32;
-    let compact = |row: &Row| row.iter().map(|(column, v)| (place(*column), *v)).collect();
-    let rows: &[Row] = &rows.iter().map(compact).collect::<Vec<Row>>();
+    used.shrink_to_fit();
+    let place = |column: u32| used.binary_search(&column).expect("it occurs");
+    let mut lengths = vec![0; used.len()];
+    for (column, _) in rows.iter_mut().flatten() {
+        let at = place(*column);
+        lengths[at] += 1;
+        *column = at as u32;
+    }
     let columns = used.len();
     let width = VECTORS.min(columns).min(rows.len());
     if width == 0 {
         return Vec::new();
     }
-    let mut transposed = vec![Row::new(); columns];
+    let mut transposed: Vec<Row> = lengths.into_iter().map(Row::with_capacity).collect();
     for (r, row) in rows.iter().enumerate() {
         row.iter().for_each(|(column, v)| transposed[*column as usize].push((r as u32, *v)));
     }
@@ -193,7 +220,7 @@ fn eigenvalues(rows: &[Row]) -> Vec<f64> {
         matrix.par_iter().flat_map_iter(product).collect()
     };
     let product = |basis: &[f64]| {
-        let mut projected = times(rows, basis);
+        let mut projected = times(&rows, basis);
         centre(&mut projected, width);
         times(&transposed, &projected)
     };
@@ -205,7 +232,6 @@ fn eigenvalues(rows: &[Row]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::graph::Layer;
-    use crate::matrix::{Dense, Matrix};
 
     /// Four classes of 100 nodes, attributes of which `apart` is theirs and the rest noise, and a layer of 8 edges a
     /// node of which a share stays within the class.
@@ -276,7 +302,7 @@ mod tests {
             [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]
                 .map(|r| vec![(0, 3.0 * r[0]), (1, 2.0 * r[1]), (2, r[2]), (3, 7.0)])
                 .into();
-        let mut found = eigenvalues(&rows);
+        let mut found = eigenvalues(rows);
         found.sort_by(|a, b| b.total_cmp(a));
         for (found, expected) in found.iter().zip([36.0, 16.0, 4.0, 0.0]) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");

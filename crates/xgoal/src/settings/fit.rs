@@ -59,6 +59,14 @@ const LEAST_WEIGHT: f64 = 0.25;
 const HARDLY: f64 = 1.0;
 
 impl Settings {
+    /// Whether the graph is looked at for what is `auto`.
+    pub(crate) fn looks_at_graph(&self) -> bool {
+        (self.layers.is_none() && !self.any_per_layer())
+            || self.mean_weights.is_none()
+            || self.encoder.is_none()
+            || self.start.is_none()
+    }
+
     /// Looks at the graph where settings are `auto`, and checks every range. The configuration's layers are those to be
     /// trained, which may be fewer than the graph has.
     pub fn fit(self, graph: &MultiplexGraph) -> Result<Config> {

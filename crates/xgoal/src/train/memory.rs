@@ -1,6 +1,6 @@
 //! How much memory training takes, before it starts.
 
-use crate::engine::cpu::{Footprint, Footprints};
+use crate::engine::cpu::{Footprint, Footprints, before};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::machine::{self, Available, format_bytes};
@@ -27,17 +27,34 @@ impl MemoryEstimate {
         Self { bytes: parts.sum(), parts, smaller }
     }
 
+    /// Refuses to look at a graph for settings that are `auto` where that does not fit, by the same limit as training.
+    pub fn check_look(
+        graph: &MultiplexGraph,
+        settings: &Settings,
+        limit: Option<u64>,
+    ) -> Result<()> {
+        if !settings.looks_at_graph() {
+            return Ok(());
+        }
+        let needed = before(graph) + graph.rise_bytes();
+        match free(limit) {
+            Some(available) if needed > available.bytes => Err(Error::Memory {
+                job: "looking at the graph for what is `auto`",
+                sum: String::new(),
+                needed,
+                available: available.bytes,
+                bound: available.bound,
+                advice: "give `layers`, `encoder`, `start` and `mean_weights`, or use fewer \
+                         attributes or a larger machine"
+                    .into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a training that does not fit into `limit` bytes, or without one into what the machine has.
-    ///
-    /// The graph is in memory already and part of the sum, so what this process holds counts as free.
     pub fn check(&self, limit: Option<u64>) -> Result<()> {
-        let held = machine::rss_bytes().unwrap_or(0);
-        let free = |a: Available| Available { bytes: a.bytes.saturating_add(held), ..a };
-        let available = match limit {
-            Some(bytes) => Some(Available { bytes, bound: "are allowed by the memory limit" }),
-            None => machine::available().map(free),
-        };
-        match available {
+        match free(limit) {
             Some(available) if self.bytes > available.bytes => Err(self.refusal(available)),
             _ => Ok(()),
         }
@@ -86,6 +103,18 @@ impl MemoryEstimate {
     }
 }
 
+/// What there is for a job of this process. The graph is in memory already and part of the job's sum, so what the process
+/// holds counts as free.
+fn free(limit: Option<u64>) -> Option<Available> {
+    let held = machine::rss_bytes().unwrap_or(0);
+    match limit {
+        Some(bytes) => Some(Available { bytes, bound: "are allowed by the memory limit" }),
+        None => {
+            machine::available().map(|a| Available { bytes: a.bytes.saturating_add(held), ..a })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +151,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_look_that_does_not_fit_is_refused_and_none_is_not() {
+        let graph = Planted { nodes: 2000, attributes: 100, ..Planted::default() }.generate();
+        let graph = graph.unwrap();
+        let open = Settings::default();
+        MemoryEstimate::check_look(&graph, &open, Some(u64::MAX)).unwrap();
+        let message = MemoryEstimate::check_look(&graph, &open, Some(1000)).unwrap_err();
+        assert!(message.to_string().starts_with("looking at the graph"), "{message}");
+        let mut given = open;
+        for (key, value) in [
+            ("layers", "layer0,layer1"),
+            ("encoder", "gcn"),
+            ("start", "random"),
+            ("mean_weights", "1"),
+        ] {
+            given.set(key, value).unwrap();
+        }
+        MemoryEstimate::check_look(&graph, &given, Some(1000)).unwrap();
     }
 
     fn estimate(dim: usize) -> MemoryEstimate {

@@ -28,7 +28,7 @@ const MOST_CLUSTERS: usize = 20;
 pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let (base, graph) = fitted(settings, graph)?;
+    let (base, graph) = fitted(settings, graph, args.memory.memory_limit)?;
     let fit = alike(&base, &graph);
     let by = by(args, &graph)?;
     let space = Space::new(&args.search, &base)?;

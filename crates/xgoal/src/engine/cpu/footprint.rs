@@ -23,7 +23,7 @@
 //!                           later, with w = min(k, F):
 //!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, 8 w (2 N + 3 F), and the
 //!                           attributes once more, where `start` is principal (k = d), or where layers are not aligned
-//!                           and `cluster_attributes` is on (k = 32, the largest layer)
+//!                           and `cluster_attributes` is on (k = 32, the largest layer; 4 V (2 F d + d) for the weights too)
 //!     what was seen         4 N w a layer where layers are not aligned and `cluster_attributes` is on
 //! ```
 //!
@@ -94,13 +94,11 @@ impl<'a> Footprints<'a> {
     pub fn new(graph: &'a MultiplexGraph, settings: &'a Settings) -> Self {
         let n = graph.nodes() as u64;
         let preprocessing = settings.preprocessing();
-        let mut graph_bytes = 40 * n;
         let mut layers = 0;
         let mut bits = false;
         let loops = if preprocessing.self_loops == SelfLoops::All { n } else { 0 };
         for layer in graph.layers() {
             let e = layer.adjacency.nnz() as u64 + loops;
-            graph_bytes += 8 * e + 8 * n;
             match Adjacency::<f32>::tiles(&layer.adjacency) {
                 Some(tiles) => {
                     layers += 2048 * tiles as u64;
@@ -110,8 +108,8 @@ impl<'a> Footprints<'a> {
                 None => layers += 20 * e + 16 * n + e / 8,
             }
         }
-        graph_bytes += stored(graph.attributes());
         let v = graph.layers().len() as u64;
+        let graph_bytes = of_graph(graph) + 8 * loops * v;
         let attributes = match graph.attributes() {
             Matrix::Sparse(m) if !preprocessing.makes_dense() => {
                 let x = m.nnz() as u64;
@@ -189,6 +187,17 @@ impl<'a> Footprints<'a> {
         });
         Footprint { directions: first.saturating_sub(footprint.sum()), ..footprint }
     }
+}
+
+/// Bytes of the program and a graph, before anything is done with it.
+pub(crate) fn before(graph: &MultiplexGraph) -> u64 {
+    PROCESS + of_graph(graph)
+}
+
+fn of_graph(graph: &MultiplexGraph) -> u64 {
+    let n = graph.nodes() as u64;
+    let layers = graph.layers().iter().map(|layer| 8 * (layer.adjacency.nnz() as u64 + n));
+    40 * n + layers.sum::<u64>() + stored(graph.attributes())
 }
 
 /// Bytes of attributes as they are in a graph.

@@ -20,6 +20,7 @@ mod objective;
 mod phases;
 mod rows;
 
+pub(crate) use footprint::before;
 pub use footprint::{Footprint, Footprints};
 pub use kernels::Kernels;
 pub use phases::{Clock, Phase};
