@@ -212,6 +212,7 @@ CALLS = [
     (lambda: xgoal.evaluate(Z * np.nan, Y, *SPLIT), "has NaN in column 0"),
     (lambda: xgoal.evaluate(Z, Y - 1, *SPLIT), "node 0 of the train split has no label"),
     (lambda: xgoal.evaluate(Z, Y * 0 - 1, *SPLIT), "has no label"),
+    (lambda: xgoal.evaluate(Z, Y, SPLIT[0], SPLIT[1], range(5, 20)), "train and the test split share 5 nodes, 5 among"),
     (lambda: xgoal.evaluate(Z.astype(str), Y, *SPLIT), "Z: values of type"),
     (lambda: xgoal.evaluate([[1], [1, 2]], Y, *SPLIT), "Z: "),
     (lambda: xgoal.evaluate(sp.csr_array(Z), Y, *SPLIT), "Z: a sparse matrix; expected a NumPy array"),

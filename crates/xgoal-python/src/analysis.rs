@@ -27,7 +27,7 @@ pub fn evaluate(
     let (train, val, test) = (train?, val?, test?);
     let report = pool::run(py, threads, || {
         let embeddings = Dense::from_vec(view.rows, view.cols, view.values.to_vec())?;
-        let task = Task { labels: &labels, classes, train, val, test };
+        let task = Task { labels: &labels, classes, train, val, test, ids: None };
         xgoal::eval::evaluate(&embeddings, &task, &Protocol { seed, ..Protocol::default() })
     })?;
     Ok(serde_json::to_string(&report).expect("plain numbers and strings"))

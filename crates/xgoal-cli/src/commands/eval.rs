@@ -44,7 +44,7 @@ pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Re
     evaluate(embeddings, &task(graph)?, &Protocol { seed, ..Protocol::default() })
 }
 
-/// The labels and splits of a graph that has both.
+/// The labels and splits of a graph that has both, and can be scored by them.
 pub fn task(graph: &MultiplexGraph) -> xgoal::Result<Task<'_>> {
     let missing = |what: &str| {
         Error::Data(format!(
@@ -58,13 +58,16 @@ pub fn task(graph: &MultiplexGraph) -> xgoal::Result<Task<'_>> {
     if let Some((name, _)) = parts.iter().find(|(_, nodes)| nodes.is_empty()) {
         return Err(missing(&format!("{name} nodes")));
     }
-    Ok(Task {
+    let task = Task {
         labels: &labels.classes,
         classes: labels.names.len(),
         train: &splits.train,
         val: &splits.val,
         test: &splits.test,
-    })
+        ids: graph.ids(),
+    };
+    task.check_splits()?;
+    Ok(task)
 }
 
 fn text(report: &Report) -> String {

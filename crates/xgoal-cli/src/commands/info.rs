@@ -121,7 +121,7 @@ fn text(info: &Info) -> String {
     });
     lines.push(format!("memory    about {} to train", bytes(info.memory_estimate_bytes)));
     lines.extend(info.reasons.iter().map(|reason| format!("auto      {reason}")));
-    let remarks = info.source.iter().flat_map(|r| r.remarks());
+    let remarks = info.source.iter().flat_map(|r| r.remarks()).chain(s.notes.iter().cloned());
     lines.extend(remarks.map(|remark| format!("note      {remark}")));
     lines.join("\n")
 }

@@ -51,6 +51,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
     let fit = alike(&first, &graph);
     let configs: Vec<Config> = all.into_iter().map(fit).collect::<Result<_, _>>()?;
     say_chosen(&first, output);
+    trials::say_unscored(&graph, output);
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e))?;
 

@@ -2,7 +2,7 @@
 //! runs came to.
 
 use super::eval;
-use crate::output::Usage;
+use crate::output::{Output, Usage};
 use serde::Serialize;
 use std::path::Path;
 use xgoal::eval::Report;
@@ -106,6 +106,13 @@ impl Measured {
         let s = self.scores.as_ref()?;
         let sim = s.sim.get(&5).copied().unwrap_or(f64::NAN);
         Some([s.macro_f1.mean, s.micro_f1.mean, s.nmi.mean, sim])
+    }
+}
+
+/// Says why labels that are there give no scores.
+pub fn say_unscored(graph: &MultiplexGraph, output: &Output) {
+    if let (Some(_), Err(error)) = (graph.labels(), eval::task(graph)) {
+        output.say(format!("no scores: {error}"));
     }
 }
 

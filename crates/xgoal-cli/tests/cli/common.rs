@@ -181,6 +181,14 @@ pub fn small_graph() -> MultiplexGraph {
     planted(&Planted { nodes: 60, communities: 4, attributes: 24, ..Planted::default() })
 }
 
+/// The small graph, whose test split is its training split.
+pub fn overlapping() -> Npz {
+    let mut npz = Npz::of(&small_graph());
+    let train = &small_graph().splits().unwrap().train.clone();
+    npz.integers("test_idx", &train.iter().map(|n| i64::from(*n)).collect::<Vec<_>>());
+    npz
+}
+
 /// A planted graph whose ids are no numbers.
 pub fn planted(planted: &Planted) -> MultiplexGraph {
     let ids = (0..planted.nodes).rev().map(|n| format!("Nº {n}, \"p\"")).collect();

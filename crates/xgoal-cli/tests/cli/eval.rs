@@ -1,4 +1,4 @@
-use crate::common::{Sandbox, assert_keys, assert_says, keys, small_graph};
+use crate::common::{Sandbox, assert_keys, assert_says, keys, overlapping, small_graph};
 use crate::npz::Npz;
 use xgoal::io::npy::{read_f32_matrix, write_f32};
 use xgoal::matrix::Dense;
@@ -57,6 +57,25 @@ fn without_labels_or_splits_there_is_nothing_to_score() {
         let message = sandbox.xgoal(&["eval", "run", "bare.npz"]).refused(3);
         assert_says(&message, &["bare.npz", missing]);
     }
+}
+
+#[test]
+fn splits_that_share_nodes_are_not_scored_but_trained_on() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("both.npz", overlapping().bytes());
+    sandbox.train("both.npz", "run", &[]);
+    let first = *small_graph().splits().unwrap().train.iter().min().unwrap() as usize;
+    let share = format!("`{}` among them", small_graph().id(first).escape_debug());
+    let says = ["the train and the test split share ", " nodes, ", &share];
+    let message = sandbox.xgoal(&["eval", "run", "both.npz"]).refused(3);
+    assert_says(&message, &[&["run/embeddings.npy on both.npz"], &says[..]].concat());
+    let info = sandbox.xgoal(&["info", "both.npz"]).done().stdout;
+    assert_says(&info, &[&["note "], &says[..], &["evaluation will refuse"]].concat());
+    let notes = sandbox.xgoal(&["info", "both.npz", "--json"]).done().json()["notes"].clone();
+    assert_says(notes[0].as_str().unwrap(), &says);
+    let report = sandbox.xgoal(&["report", "run", "both.npz"]).done();
+    assert_says(&report.stderr, &["no scores: ", "the train and the test split share"]);
+    assert!(!sandbox.text("run/report.html").contains("<section id=\"quality\""));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use crate::common::{Outcome, QUICK, Sandbox, assert_keys, assert_says};
+use crate::common::{Outcome, QUICK, Sandbox, assert_keys, assert_says, overlapping};
 
 fn tune(sandbox: &Sandbox, more: &[&str]) -> Outcome {
     sandbox.xgoal(&[&["tune", "graph.npz", "--out", "t"], &QUICK[..], more].concat())
@@ -82,6 +82,20 @@ fn what_cannot_be_searched_is_refused_before_anything_is_written() {
     let message = tune(&sandbox, &["--memory-limit", "1M"]).refused(4);
     assert_says(&message, &["looking at the graph", "needs about", "memory limit"]);
     assert!(!sandbox.exists("t"));
+}
+
+#[test]
+fn labels_whose_splits_share_nodes_are_not_searched_by() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", overlapping().bytes());
+    let says = "the train and the test split share";
+    let message = tune(&sandbox, &["--labels"]).refused(3);
+    assert_says(&message, &["graph.npz: evaluation: ", says]);
+    assert!(!sandbox.exists("t"));
+    let without = ["--search", "lr=0.01", "--seeds", "1", "--by", "layers", "--json"];
+    let outcome = tune(&sandbox, &without).done();
+    assert_says(&outcome.stderr, &["no scores: ", says]);
+    assert_eq!(outcome.json()["trials"][0]["scores"], serde_json::json!({}));
 }
 
 #[test]

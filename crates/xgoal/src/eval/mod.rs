@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
+use crate::graph::Overlap;
+use crate::io::decode::quoted;
 use crate::kmeans::KMeans;
 use crate::matrix::Dense;
 use crate::random::{Purpose, Stream};
@@ -55,6 +57,21 @@ pub struct Task<'a> {
     pub val: &'a [u32],
     /// Nodes that are scored.
     pub test: &'a [u32],
+    /// The nodes' own ids, where they have some.
+    pub ids: Option<&'a [String]>,
+}
+
+impl Task<'_> {
+    /// Refuses splits that share nodes: what the classifier has learnt or was chosen by is not to be scored.
+    pub fn check_splits(&self) -> Result<()> {
+        let Some(overlap) = Overlap::find(self.train, self.val, self.test) else { return Ok(()) };
+        let id = self.ids.and_then(|ids| ids.get(overlap.node as usize));
+        let id = id.map_or_else(|| overlap.node.to_string(), |id| quoted(id));
+        Err(Error::Data(format!(
+            "evaluation: {}; expected splits without common nodes",
+            overlap.describe(&id)
+        )))
+    }
 }
 
 /// Mean and population standard deviation over runs.
@@ -96,6 +113,7 @@ pub struct Report {
 /// Runs the whole protocol.
 pub fn evaluate(embeddings: &Dense<f32>, task: &Task<'_>, protocol: &Protocol) -> Result<Report> {
     check(embeddings, task, protocol)?;
+    task.check_splits()?;
     let train = labelled(embeddings, task, "train", task.train)?;
     let val = labelled(embeddings, task, "val", task.val)?;
     let test = labelled(embeddings, task, "test", task.test)?;
@@ -205,6 +223,7 @@ mod tests {
         embeddings: Dense<f32>,
         labels: Vec<Option<u32>>,
         splits: [Vec<u32>; 3],
+        ids: Option<Vec<String>>,
     }
 
     impl Planted {
@@ -218,12 +237,13 @@ mod tests {
             let mut labels: Vec<_> = (0..n).map(|i| Some((i % CLASSES) as u32)).collect();
             labels[n - 1] = None;
             let splits = [(0..60).collect(), (60..100).collect(), (100..300).collect()];
-            Self { embeddings, labels, splits }
+            Self { embeddings, labels, splits, ids: None }
         }
 
         fn evaluate(&self) -> Result<Report> {
             let [train, val, test] = &self.splits;
-            let task = Task { labels: &self.labels, classes: CLASSES, train, val, test };
+            let (labels, ids) = (&self.labels, self.ids.as_deref());
+            let task = Task { labels, classes: CLASSES, train, val, test, ids };
             let protocol = Protocol { runs: 3, steps: 30, kmeans_runs: 2, ..Protocol::default() };
             evaluate(&self.embeddings, &task, &protocol)
         }
@@ -273,6 +293,19 @@ mod tests {
         assert!(refused(|p| p.labels.truncate(300)).contains("301 rows"));
         assert!(refused(|p| p.embeddings.values_mut()[11] = f32::NAN).contains("row 2 has NaN"));
         assert!(refused(|p| p.splits[2].truncate(2)).contains("3 clusters for 2 points"));
+    }
+
+    #[test]
+    fn splits_that_share_nodes_are_refused() {
+        let refused = Planted::refused;
+        let shared = refused(|p| p.splits[2] = p.splits[0].clone());
+        assert!(shared.contains("train and the test split share 60 nodes, 0 among"), "{shared}");
+        let one = refused(|p| {
+            p.splits[1].push(250);
+            p.ids = Some((0..301).map(|n| format!("n{n}")).collect());
+        });
+        assert!(one.contains("the val and the test split share node `n250`; expected"), "{one}");
+        assert!(refused(|p| p.splits[1].push(3)).contains("the train and the val split"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub use summary::{LayerSummary, Summary};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
 use features::FeatureSpace;
+use std::collections::BTreeSet;
 
 /// One relation: a square sparse matrix, weighted and possibly asymmetric.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,39 @@ pub struct Splits {
     pub val: Vec<u32>,
     /// Test nodes.
     pub test: Vec<u32>,
+}
+
+/// Two splits that have nodes in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap {
+    /// The splits' names.
+    pub splits: [&'static str; 2],
+    /// The first node that is in both.
+    pub node: u32,
+    /// How many nodes are.
+    pub nodes: usize,
+}
+
+impl Overlap {
+    /// The first two of the training, validation and test nodes that share some.
+    pub fn find(train: &[u32], val: &[u32], test: &[u32]) -> Option<Self> {
+        let pairs = [(["train", "val"], train, val), (["train", "test"], train, test)];
+        pairs.into_iter().chain([(["val", "test"], val, test)]).find_map(|(splits, one, other)| {
+            let one: BTreeSet<u32> = one.iter().copied().collect();
+            let shared: BTreeSet<u32> = other.iter().copied().filter(|n| one.contains(n)).collect();
+            Some(Self { splits, node: *shared.first()?, nodes: shared.len() })
+        })
+    }
+
+    /// What is wrong with it, in words.
+    pub fn describe(&self, id: &str) -> String {
+        let [one, other] = self.splits;
+        let nodes = match self.nodes {
+            1 => format!("node {id}"),
+            several => format!("{several} nodes, {id} among them"),
+        };
+        format!("the {one} and the {other} split share {nodes}")
+    }
 }
 
 /// What a graph is made of, to be taken over by another program.
@@ -339,5 +373,17 @@ mod tests {
         assert!(graph.clone().with_ids(vec!["x".into(), "x".into()]).is_err());
         let splits = Splits { train: vec![2], ..Splits::default() };
         assert!(graph.with_splits(splits).unwrap_err().to_string().contains("train split"));
+    }
+
+    #[test]
+    fn what_splits_share_is_found() {
+        let (a, b, c) = ([4, 1, 2], [3, 0], [2, 9, 1]);
+        let found = Overlap { splits: ["train", "test"], node: 1, nodes: 2 };
+        assert_eq!(Overlap::find(&a, &b, &c), Some(found));
+        assert_eq!(Overlap::find(&b, &c, &a).unwrap().splits, ["val", "test"]);
+        assert_eq!(Overlap::find(&a, &a[..1], &b).unwrap().nodes, 1);
+        assert_eq!(Overlap::find(&a, &b, &[]), None);
+        let words = "the train and the test split share 2 nodes, `x` among them";
+        assert_eq!(found.describe("`x`"), words);
     }
 }

@@ -1,4 +1,5 @@
-use super::MultiplexGraph;
+use super::{MultiplexGraph, Overlap};
+use crate::io::decode::quoted;
 use serde::Serialize;
 
 /// What `info` says about a graph.
@@ -20,6 +21,8 @@ pub struct Summary {
     pub classes: Option<usize>,
     /// Nodes per split, where there is one.
     pub splits: Option<SplitSizes>,
+    /// What training or scoring will refuse, in words.
+    pub notes: Vec<String>,
 }
 
 /// What `info` says about one layer.
@@ -86,7 +89,15 @@ impl MultiplexGraph {
                 val: s.val.len(),
                 test: s.test.len(),
             }),
+            notes: self.overlap().into_iter().collect(),
         }
+    }
+
+    fn overlap(&self) -> Option<String> {
+        let splits = self.splits()?;
+        let overlap = Overlap::find(&splits.train, &splits.val, &splits.test)?;
+        let shared = overlap.describe(&quoted(&self.id(overlap.node as usize)));
+        Some(format!("{shared}; evaluation will refuse them"))
     }
 }
 

@@ -15,7 +15,7 @@ pub mod atomic;
 pub mod build;
 pub mod columns;
 pub mod convert;
-mod decode;
+pub(crate) mod decode;
 mod dtype;
 pub mod embeddings;
 pub mod generate;

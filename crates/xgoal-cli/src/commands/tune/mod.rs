@@ -14,6 +14,7 @@ use crate::args::TuneArgs;
 use crate::output::{Output, Usage, count};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
+use xgoal::Error;
 use xgoal::cluster;
 use xgoal::criteria::{self, Criterion, Judge};
 use xgoal::graph::MultiplexGraph;
@@ -39,6 +40,7 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let jobs = jobs(args, &all, &graph)?;
     let threads = threads(args, &all, &jobs, &graph)?;
     say_chosen(&base, output);
+    trials::say_unscored(&graph, output);
     let runs = all.len() * args.seeds;
     let at_a_time = match threads.len() {
         0 => String::new(),
@@ -53,8 +55,7 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     ));
     for trial in &all {
         let path = settings_path(&args.out, trial);
-        std::fs::create_dir_all(atomic::folder_of(&path))
-            .map_err(|e| xgoal::Error::io(&path, e))?;
+        std::fs::create_dir_all(atomic::folder_of(&path)).map_err(|e| Error::io(&path, e))?;
         atomic::write(&path, |w| w.write_all(trial.config.to_toml().as_bytes()))?;
     }
 
@@ -92,7 +93,10 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
 /// What trials are compared by; what cannot be had on this graph is refused.
 fn by(args: &TuneArgs, graph: &MultiplexGraph) -> anyhow::Result<By> {
     if args.labels {
-        eval::task(graph)?;
+        eval::task(graph).map_err(|e| match e {
+            Error::Data(message) => Error::Data(format!("{}: {message}", args.source.display())),
+            other => other,
+        })?;
         return Ok(By::Labels);
     }
     let layers = graph.layers().len();
