@@ -50,6 +50,24 @@ fn layers_are_selected_and_ordered() {
 }
 
 #[test]
+fn numbers_that_skip_some_are_as_many_classes_as_occur() {
+    let sandbox = Sandbox::with_run();
+    let classes = small_graph().labels().unwrap().classes.clone();
+    let mut npz = Npz::of(&small_graph());
+    let skipping = |c: &Option<u32>| c.map_or(-1, |c| 5 * i64::from(c) + 1);
+    npz.integers("label", &classes.iter().map(skipping).collect::<Vec<_>>());
+    sandbox.write("skips.npz", npz.bytes());
+    sandbox.xgoal(&["convert", "skips.npz", "skips"]).done();
+    sandbox.xgoal(&["convert", "graph.npz", "graph"]).done();
+    for (source, same) in [("skips.npz", "graph.npz"), ("skips", "graph")] {
+        let info = sandbox.xgoal(&["info", source, "--json"]).done().json();
+        assert_eq!(info["classes"], 4, "{source}");
+        let eval = |source: &str| sandbox.xgoal(&["eval", "run", source, "--json"]).done().json();
+        assert_eq!(eval(source), eval(same), "{source}");
+    }
+}
+
+#[test]
 fn a_source_without_labels_says_so() {
     let sandbox = Sandbox::empty();
     let mut npz = Npz::of(&small_graph());

@@ -42,6 +42,32 @@ pub struct Labels {
     pub names: Vec<String>,
 }
 
+impl Labels {
+    /// The classes are the numbers that occur, in order, and are called by them.
+    pub fn of_numbers(numbers: &[Option<i64>]) -> Self {
+        Self::of(numbers, |number| number.to_string())
+    }
+
+    /// The classes are the words that occur, in order: that of numbers, where all are whole ones.
+    pub fn of_words(words: &[Option<&str>]) -> Self {
+        let number = |word: &str| word.parse::<i64>().ok();
+        let numbers = words.iter().flatten().all(|word| number(word).is_some());
+        let key = |word| (number(word).filter(|_| numbers), word);
+        let keys: Vec<_> = words.iter().map(|word| word.map(key)).collect();
+        Self::of(&keys, |(_, word)| word.to_owned())
+    }
+
+    fn of<T: Ord + Copy>(of_node: &[Option<T>], name: impl Fn(T) -> String) -> Self {
+        let distinct: BTreeSet<T> = of_node.iter().flatten().copied().collect();
+        let distinct: Vec<T> = distinct.into_iter().collect();
+        let class = |label| distinct.binary_search(&label).expect("among the distinct ones") as u32;
+        Self {
+            classes: of_node.iter().map(|label| label.map(class)).collect(),
+            names: distinct.iter().map(|label| name(*label)).collect(),
+        }
+    }
+}
+
 /// Which nodes train, validate and test a classifier.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Splits {
@@ -373,6 +399,18 @@ mod tests {
         assert!(graph.clone().with_ids(vec!["x".into(), "x".into()]).is_err());
         let splits = Splits { train: vec![2], ..Splits::default() };
         assert!(graph.with_splits(splits).unwrap_err().to_string().contains("train split"));
+    }
+
+    #[test]
+    fn classes_are_what_occurs_in_order() {
+        let numbers = Labels::of_numbers(&[Some(5), None, Some(10), Some(5), Some(0)]);
+        assert_eq!(numbers.classes, [Some(1), None, Some(2), Some(1), Some(0)]);
+        assert_eq!(numbers.names, ["0", "5", "10"]);
+        let words = [Some("5"), None, Some("10"), Some("5"), Some("0")];
+        assert_eq!(Labels::of_words(&words), numbers);
+        let words = Labels::of_words(&[Some("5"), Some("10"), Some("b"), Some("a")]);
+        assert_eq!(words.names, ["10", "5", "a", "b"]);
+        assert_eq!(Labels::of_words(&[None]), Labels { classes: vec![None], names: vec![] });
     }
 
     #[test]

@@ -5,12 +5,13 @@
 //! |---|---|
 //! | `feature` or `features` | attributes, a row per node |
 //! | `label` or `labels` | one-hot rows, or one class number per node; a zero row or -1 is unknown |
-//! | `label_names` | the names of numbered classes |
+//! | `label_names` | the names of the classes numbered 0, 1, ... |
 //! | `train_idx`, `val_idx`, `test_idx` | node numbers, from 0 |
 //! | `ids` | node ids |
 //! | any other matrix | a layer, which must be nodes x nodes |
 
 use super::arrays::{Array, NamedArray};
+use super::decode::quoted;
 use super::manifest::{ReadOptions, Report};
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Layer, MultiplexGraph, Splits, sums};
@@ -216,63 +217,55 @@ fn node_numbers(name: &str, array: Array) -> Result<Vec<u32>> {
     }
 }
 
+/// Classes are the columns, numbers or words that occur.
 fn as_labels(array: Array, nodes: usize) -> Result<Labels> {
-    let classes: Vec<Option<u32>>;
-    let count;
-    match array {
+    let numbers: Vec<Option<i64>> = match array {
         Array::Matrix(matrix) => {
-            count = matrix.cols();
             let matrix = without_zeros(matrix.into_csr());
-            classes = (0..matrix.rows())
+            (0..matrix.rows())
                 .map(|n| match matrix.row(n).0 {
                     [] => Ok(None),
-                    [class] => Ok(Some(*class)),
+                    [class] => Ok(Some(i64::from(*class))),
                     several => Err(Error::Data(format!(
                         "`label`: node {n} has {} classes; expected one",
                         several.len()
                     ))),
                 })
-                .collect::<Result<_>>()?;
+                .collect::<Result<_>>()?
         }
         Array::Vector { values, .. } => {
             if values.len() != nodes {
                 return Err(Error::Data(format!("{} labels for {nodes} nodes", values.len())));
             }
             let numbers = values.iter().enumerate().map(|(i, v)| whole("`label`", i, *v));
-            let numbers: Vec<i64> = numbers.collect::<Result<_>>()?;
-            let known = numbers.iter().copied().filter(|c| *c >= 0).max().map_or(0, |c| c + 1);
-            // Class numbers beyond the nodes would only be gaps, and room for them a waste.
-            if known > nodes as i64 {
-                return Err(Error::Data(format!(
-                    "`label`: class {} for {nodes} nodes; expected classes numbered from 0",
-                    known - 1
-                )));
-            }
-            count = known as usize;
-            classes = numbers.into_iter().map(|c| u32::try_from(c).ok()).collect();
+            numbers.map(|c| c.map(|c| Some(c).filter(|c| *c >= 0))).collect::<Result<_>>()?
         }
         Array::Strings(words) => {
-            let mut names = words.clone();
-            names.sort_unstable();
-            names.dedup();
-            let class = |w: &String| names.binary_search(w).ok().map(|c| c as u32);
-            return Ok(Labels { classes: words.iter().map(class).collect(), names });
+            let words: Vec<Option<&str>> = words.iter().map(|word| Some(word.as_str())).collect();
+            return Ok(Labels::of_words(&words));
         }
-    }
-    Ok(Labels { classes, names: (0..count).map(|c| c.to_string()).collect() })
+    };
+    Ok(Labels::of_numbers(&numbers))
 }
 
 /// Classes by their names rather than their numbers.
 fn named(labels: Labels, names: Array) -> Result<Labels> {
-    match names {
-        Array::Strings(names) if names.len() >= labels.names.len() => {
-            Ok(Labels { names, classes: labels.classes })
-        }
-        _ => Err(Error::Data(format!(
-            "`label_names`: expected a name for each of the {} classes",
-            labels.names.len()
-        ))),
-    }
+    let Array::Strings(names) = names else {
+        return Err(Error::Data("`label_names`: expected a list of strings".into()));
+    };
+    let name = |class: &String| {
+        let known = class.parse().ok().and_then(|number: usize| names.get(number)).cloned();
+        known.ok_or_else(|| {
+            Error::Data(format!(
+                "`label_names`: {} names, none for class {}; expected a name for each class, \
+                 numbered from 0",
+                names.len(),
+                quoted(class)
+            ))
+        })
+    };
+    let names = labels.names.iter().map(name).collect::<Result<_>>()?;
+    Ok(Labels { names, ..labels })
 }
 
 #[cfg(test)]
@@ -317,6 +310,33 @@ mod tests {
         assert_eq!(graph.splits().unwrap().test, [1]);
         let one = assemble(arrays(), Some(&["PLP".to_string()])).unwrap();
         assert_eq!(one.layer_names(), ["PLP"]);
+    }
+
+    #[test]
+    fn classes_are_the_labels_that_occur() {
+        let labels = |label: NamedArray, names: Option<&[&str]>| {
+            let mut all = arrays();
+            all[3] = label;
+            if let Some(names) = names {
+                let array = Array::Strings(names.iter().map(|name| name.to_string()).collect());
+                all.push(NamedArray { name: "label_names".into(), array });
+            }
+            assemble(all, None).map(|graph| graph.labels().unwrap().clone())
+        };
+        let known = |names: [&str; 2]| Labels {
+            classes: vec![Some(1), None, Some(0)],
+            names: names.map(String::from).to_vec(),
+        };
+        let numbers = vector("label", &[70000.0, -1.0, 1.0]);
+        assert_eq!(labels(numbers, None).unwrap(), known(["1", "70000"]));
+        let one_hot = matrix("label", 3, 3, &[0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_eq!(labels(one_hot.clone(), None).unwrap(), known(["1", "2"]));
+        let names = &["a", "b", "c"][..];
+        assert_eq!(labels(one_hot, Some(names)).unwrap(), known(["b", "c"]));
+        let numbers = vector("label", &[2.0, -1.0, 1.0]);
+        assert_eq!(labels(numbers.clone(), Some(names)).unwrap(), known(["b", "c"]));
+        let missing = labels(numbers, Some(&names[..2])).unwrap_err().to_string();
+        assert!(missing.contains("`label_names`: 2 names, none for class `2`"), "{missing}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::graph::{Labels, Splits};
 use crate::random::{Purpose, Stream};
 
-/// Classes in the order of their names; an empty field is unknown.
+/// Classes by their names; an empty field is unknown.
 pub(super) fn labels(keyed: &Keyed, column: &str, nodes: usize) -> Result<Labels> {
     let values = keyed.column(column);
     let mut of_node: Vec<Option<String>> = Vec::with_capacity(nodes);
@@ -19,11 +19,8 @@ pub(super) fn labels(keyed: &Keyed, column: &str, nodes: usize) -> Result<Labels
         let text = values.text(row).map_err(|m| keyed.misfit(row, column, &m))?;
         of_node.push(Some(text.into_owned()).filter(|text| !text.is_empty()));
     }
-    let mut names: Vec<String> = of_node.iter().flatten().cloned().collect();
-    names.sort_unstable();
-    names.dedup();
-    let class = |name: &String| names.binary_search(name).expect("among the names") as u32;
-    Ok(Labels { classes: of_node.iter().map(|n| n.as_ref().map(class)).collect(), names })
+    let of_node: Vec<Option<&str>> = of_node.iter().map(Option::as_deref).collect();
+    Ok(Labels::of_words(&of_node))
 }
 
 /// A split from a column of `train`, `val`, `test` and nothing.
