@@ -101,6 +101,13 @@ fn matrices_of_the_wrong_size() {
         &["`layer1` is 61 x 61", "must be 60 x 60"],
     );
     refused_after(|npz| npz.integers("label", &[0; 59]), &["59 labels for 60 nodes"]);
+    refused_after(|npz| npz.integers("labels", &[0; 60]), &["both `label` and `labels`"]);
+    let mut one_hot: Vec<f32> = (0..60).flat_map(|_| [1.0, 0.0, 0.0]).collect();
+    one_hot[7 * 3] = f32::NAN;
+    refused_after(
+        |npz| npz.floats("label", &[60, 3], &one_hot),
+        &["`label`: NaN at row 7, column 0; expected 0 or 1"],
+    );
     refused_after(|npz| npz.strings("ids", &["a".into(), "b".into()]), &["2 ids for 60 nodes"]);
     refused_after(|npz| npz.integers("test_idx", &[60]), &["test", "node 60"]);
     refused_after(|npz| npz.integers("train_idx", &[-1]), &["train_idx", "-1"]);

@@ -62,14 +62,8 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
     let mut candidates = Vec::new();
     for NamedArray { name, array } in arrays {
         match name.as_str() {
-            "feature" | "features" => {
-                if let Some((first, _)) = attributes.replace((name.clone(), array)) {
-                    return Err(Error::Data(format!(
-                        "both `{first}` and `{name}` are there; expected one of them"
-                    )));
-                }
-            }
-            "label" | "labels" => labels = Some(array),
+            "feature" | "features" => only(&mut attributes, name, array)?,
+            "label" | "labels" => only(&mut labels, name, array)?,
             "label_names" => label_names = Some(array),
             "train_idx" => splits[0] = Some(node_numbers(&name, array)?),
             "val_idx" => splits[1] = Some(node_numbers(&name, array)?),
@@ -132,8 +126,8 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
             return Err(Error::Data("`ids`: expected one list, found a matrix".into()));
         }
     }
-    if let Some(labels) = labels {
-        let labels = as_labels(labels, nodes)?;
+    if let Some((name, labels)) = labels {
+        let labels = as_labels(&name, labels, nodes)?;
         graph = graph.with_labels(match label_names {
             None => labels,
             Some(names) => named(labels, names)?,
@@ -145,6 +139,17 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
         graph = graph.with_splits(Splits { train, val, test })?;
     }
     Ok(graph)
+}
+
+/// Takes the place of an array that goes by two names.
+fn only(place: &mut Option<(String, Array)>, name: String, array: Array) -> Result<()> {
+    if let Some((first, _)) = place {
+        return Err(Error::Data(format!(
+            "both `{first}` and `{name}` are there; expected one of them"
+        )));
+    }
+    *place = Some((name, array));
+    Ok(())
 }
 
 fn shape(array: &Array) -> Option<(usize, usize)> {
@@ -218,26 +223,18 @@ fn node_numbers(name: &str, array: Array) -> Result<Vec<u32>> {
 }
 
 /// Classes are the columns, numbers or words that occur.
-fn as_labels(array: Array, nodes: usize) -> Result<Labels> {
+fn as_labels(name: &str, array: Array, nodes: usize) -> Result<Labels> {
     let numbers: Vec<Option<i64>> = match array {
         Array::Matrix(matrix) => {
             let matrix = without_zeros(matrix.into_csr());
-            (0..matrix.rows())
-                .map(|n| match matrix.row(n).0 {
-                    [] => Ok(None),
-                    [class] => Ok(Some(i64::from(*class))),
-                    several => Err(Error::Data(format!(
-                        "`label`: node {n} has {} classes; expected one",
-                        several.len()
-                    ))),
-                })
-                .collect::<Result<_>>()?
+            (0..matrix.rows()).map(|n| one_hot(name, &matrix, n)).collect::<Result<_>>()?
         }
         Array::Vector { values, .. } => {
             if values.len() != nodes {
                 return Err(Error::Data(format!("{} labels for {nodes} nodes", values.len())));
             }
-            let numbers = values.iter().enumerate().map(|(i, v)| whole("`label`", i, *v));
+            let what = format!("`{name}`");
+            let numbers = values.iter().enumerate().map(|(i, v)| whole(&what, i, *v));
             numbers.map(|c| c.map(|c| Some(c).filter(|c| *c >= 0))).collect::<Result<_>>()?
         }
         Array::Strings(words) => {
@@ -246,6 +243,25 @@ fn as_labels(array: Array, nodes: usize) -> Result<Labels> {
         }
     };
     Ok(Labels::of_numbers(&numbers))
+}
+
+/// The column of a row's one 1; a row of zeros has none.
+fn one_hot(name: &str, matrix: &Csr, row: usize) -> Result<Option<i64>> {
+    let (columns, values) = matrix.row(row);
+    if let Some(at) = values.iter().position(|v| *v != 1.0) {
+        return Err(Error::Data(format!(
+            "`{name}`: {} at row {row}, column {}; expected 0 or 1",
+            values[at], columns[at]
+        )));
+    }
+    match columns {
+        [] => Ok(None),
+        [class] => Ok(Some(i64::from(*class))),
+        several => Err(Error::Data(format!(
+            "`{name}`: node {row} has {} classes; expected one",
+            several.len()
+        ))),
+    }
 }
 
 /// Classes by their names rather than their numbers.
@@ -349,6 +365,16 @@ mod tests {
         assert!(refused(|a| a[1] = wide.clone()).contains("`PAP` is 3 x 2; a layer must be 3 x 3"));
         let two = matrix("label", 3, 2, &[1.0; 6]);
         assert!(refused(|a| a[3] = two.clone()).contains("node 0 has 2 classes"));
+        for (value, found) in [(f32::NAN, "NaN"), (-3.0, "-3"), (0.01, "0.01"), (2.0, "2")] {
+            let odd = matrix("labels", 3, 2, &[1.0, 0.0, 0.0, value, 0.0, 0.0]);
+            let message = refused(|a| a[3] = odd.clone());
+            let expected = format!("`labels`: {found} at row 1, column 1; expected 0 or 1");
+            assert_eq!(message, expected);
+        }
+        let message = refused(|a| a.push(vector("labels", &[0.0; 3])));
+        assert_eq!(message, "both `label` and `labels` are there; expected one of them");
+        let message = refused(|a| a.push(matrix("features", 3, 2, &[1.0; 6])));
+        assert_eq!(message, "both `feature` and `features` are there; expected one of them");
         assert!(refused(|a| a[4] = vector("train_idx", &[0.5])).contains("`train_idx`: 0.5"));
         assert!(refused(|a| a[4] = vector("train_idx", &[-1.0])).contains("node -1"));
         assert!(refused(|a| a[4] = vector("train_idx", &[3.0])).contains("train split: node 3"));
