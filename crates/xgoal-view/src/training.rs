@@ -1,36 +1,8 @@
 //! How training went: the lines of `metrics.jsonl`.
 
-use serde::{Deserialize, Serialize};
 use std::path::Path;
-use xgoal::error::{Error, ParseError, Result};
-
-/// One epoch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Epoch {
-    /// `warmup` or `joint`.
-    pub stage: String,
-    /// The objective.
-    pub loss: f64,
-    /// Sum over layers of w_v L_N.
-    pub l_n: f64,
-    /// Sum over layers of w_v L_C.
-    pub l_c: Option<f64>,
-    /// R_N.
-    pub r_n: Option<f64>,
-    /// R_C.
-    pub r_c: Option<f64>,
-    /// The node-level bound on mutual information.
-    pub mi_node: Option<f64>,
-    /// The cluster-level bound.
-    pub mi_cluster: Option<f64>,
-    /// Mean cosine between two layers, pair after pair; runs of older versions have none.
-    #[serde(default)]
-    pub agreement: Vec<f64>,
-    /// Whether prototypes were found in this epoch.
-    pub reclustered: bool,
-    /// Seconds it took.
-    pub seconds: f64,
-}
+use xgoal::error::{Error, Result};
+pub use xgoal::run::Epoch;
 
 /// All epochs of a run, in order.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,10 +17,7 @@ impl Training {
         let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
         let mut epochs = Vec::new();
         for (i, line) in text.split_inclusive('\n').enumerate().filter(|(_, l)| l.ends_with('\n')) {
-            epochs.push(serde_json::from_str(line).map_err(|e| {
-                ParseError::new(format!("line {}: {e}; expected an epoch's metrics", i + 1))
-                    .in_file(path)
-            })?);
+            epochs.push(Epoch::parse(line.as_bytes(), i + 1).map_err(|e| e.in_file(path))?);
         }
         Ok(Self { epochs })
     }

@@ -127,6 +127,25 @@ fn what_is_missing_is_made_again_or_said() {
 }
 
 #[test]
+fn damaged_metrics_are_named_and_without_the_line_the_run_goes_on() {
+    let sandbox = killed();
+    let metrics = sandbox.text("run/metrics.jsonl");
+    let mut lines: Vec<&str> = metrics.split_inclusive('\n').collect();
+    lines[2] = "garbage\n";
+    sandbox.write("run/metrics.jsonl", lines.concat());
+    let message = sandbox.xgoal(&resume("run")).refused_after_words(3);
+    let says = ["run/metrics.jsonl: line 3: expected value", "an epoch's metrics", "take the line"];
+    assert_says(&message, &says);
+    lines.remove(2);
+    sandbox.write("run/metrics.jsonl", lines.concat());
+    let outcome = sandbox.xgoal(&resume("run")).done();
+    assert_says(&outcome.stderr, &["run/metrics.jsonl: only ", "lines are lost"]);
+    assert_eq!(sandbox.metrics("run").len(), 119);
+    assert!(sandbox.read("run/embeddings.npy") == sandbox.read("whole/embeddings.npy"));
+    sandbox.xgoal(&["report", "run", "--projection", "pca"]).done();
+}
+
+#[test]
 fn a_folder_in_use_is_refused_and_a_killed_process_holds_nothing() {
     let sandbox = sandbox();
     let endless = ["--set", "max_epochs=1000000", "--set", "patience=1000000"];

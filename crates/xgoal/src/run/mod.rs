@@ -23,6 +23,7 @@ mod metrics;
 mod resume;
 
 pub use cadence::Cadence;
+pub use metrics::Epoch;
 pub use resume::Unfinished;
 
 use self::cadence::Since;

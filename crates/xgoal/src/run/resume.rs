@@ -85,7 +85,7 @@ impl Unfinished {
         let config = state.settings.clone().validate(&graph.layer_names())?;
         write_config(&folder, &config, &state.progress)?;
         let epochs = state.progress.epochs();
-        let (metrics, lines) = Metrics::reopen(metrics_path(&folder), epochs)?;
+        let (metrics, lines) = Metrics::reopen(metrics_path(&folder), &state.progress.stages)?;
         if lines < epochs {
             remarks.push(format!(
                 "{}: only {lines} of {epochs} epochs are there; the others' lines are lost",
