@@ -78,6 +78,17 @@ fn a_pickle_runs_nothing() {
 }
 
 #[test]
+fn other_files_called_pickles_are_named_by_how_they_begin() {
+    let sandbox = Sandbox::with_graph();
+    sandbox.write("graph.pkl", fixture("plain.mat"));
+    let says = ["graph.pkl: not a pickle of protocol 2 to 5", "begins with `MATLAB 5.0`"];
+    refused(&sandbox, "graph.pkl", &says);
+    let model = ["embed", "graph.pkl", "graph.npz", "--out", "z.npy"];
+    let says = ["graph.pkl: no zip archive", "begins with `MATLAB 5.0`", "torch.save"];
+    assert_says(&sandbox.xgoal(&model).refused(3), &says);
+}
+
+#[test]
 fn what_is_no_source() {
     let sandbox = Sandbox::with_graph();
     refused(&sandbox, "missing.npz", &["missing.npz", "No such file"]);

@@ -36,6 +36,15 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{short}{more}`")
 }
 
+/// The first bytes of a file that is not what its name says, for a message.
+pub(crate) fn beginning(bytes: &[u8]) -> String {
+    const LONGEST: usize = 10;
+    match bytes {
+        [] => "is empty".into(),
+        _ => format!("begins with `{}`", bytes[..bytes.len().min(LONGEST)].escape_ascii()),
+    }
+}
+
 /// An error that begins with the name of the array it is about, once.
 pub(crate) fn about(name: &str, error: ParseError) -> ParseError {
     let start = format!("{}: ", quoted(name));
@@ -340,6 +349,16 @@ mod tests {
         assert_eq!(once.to_string(), "`a\\n`: bad (at byte 3)");
         assert_eq!(about("a\n", once.clone()), once);
         assert!(about(&"x".repeat(1 << 20), once).message.len() < 200);
+    }
+
+    #[test]
+    fn a_beginning_is_short_and_printable() {
+        assert_eq!(beginning(b"MATLAB 5.0 MAT-file"), "begins with `MATLAB 5.0`");
+        assert_eq!(
+            beginning(b"\x89PNG\r\n\x1a\n\0\0\0"),
+            r"begins with `\x89PNG\r\n\x1a\n\x00\x00`"
+        );
+        assert_eq!(beginning(b""), "is empty");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::archive;
-use super::decode::{Endian, Number, quoted, to_f32};
+use super::decode::{Endian, Number, beginning, quoted, to_f32};
 use super::pickle::{self, Dialect, Object, Strided, Work};
 use crate::error::{Error, ParseError, Result};
 
@@ -74,12 +74,17 @@ fn first_bytes(path: &Path) -> Result<Vec<u8>> {
 pub fn read_state_dict(path: &Path) -> Result<Vec<Tensor>> {
     let start = first_bytes(path)?;
     if !start.starts_with(ZIP_MAGIC) {
-        let found = if start.starts_with(LEGACY_MAGIC) {
-            "a checkpoint from before PyTorch 1.6; load it there and save it again to read it here"
+        let message = if start.starts_with(LEGACY_MAGIC) {
+            "found a checkpoint from before PyTorch 1.6; load it there and save it again to read \
+             it here"
+                .to_owned()
         } else {
-            "no zip archive; expected a checkpoint that torch.save wrote"
+            let beginning = beginning(&start);
+            format!(
+                "no zip archive: the file {beginning}, expected a checkpoint that torch.save wrote"
+            )
         };
-        return Err(ParseError::at(0, format!("found {found}")).in_file(path));
+        return Err(ParseError::at(0, message).in_file(path));
     }
     let file = File::open(path).map_err(|e| Error::io(path, e))?;
     let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
@@ -278,6 +283,8 @@ mod tests {
         let message = |name| read_state_dict(&fixture(name)).unwrap_err().to_string();
         assert!(message("legacy.pt").contains("before PyTorch 1.6"));
         assert!(message("p4_csr.pkl").contains("no zip archive"));
+        let matlab = read_state_dict(&fixture("../plain.mat")).unwrap_err().to_string();
+        assert!(matlab.contains("no zip archive: the file begins with `MATLAB 5.0`"), "{matlab}");
         assert!(matches!(read_state_dict(&fixture("absent.pt")), Err(Error::Io { .. })));
     }
 
@@ -341,6 +348,8 @@ mod tests {
         let hostile = b"\x80\x02cos\nsystem\nX\x01\x00\x00\x00a\x85R.";
         let message = reread(hostile).unwrap_err().to_string();
         assert!(message.contains("refused: the pickle names `os.system`"), "{message}");
+        let old = reread(b"cos\nsystem\n(S'a'\ntR.").unwrap_err().to_string();
+        assert!(old.contains("not a pickle of protocol 2 to 5"), "{old}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The pickle machine: opcodes, a stack with marks, and a memo.
 //!
 //! A pickle is a program for a small stack machine. Protocols 2 to 5 are read; the few text
-//! opcodes of protocol 0 are read as far as they need no unescaping. Payloads stay where they lie
+//! opcodes of protocol 0 among them as far as they need no unescaping. Payloads stay where they lie
 //! in the file: a 100 MB array is a slice, not a copy.
 
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use super::cursor::Cursor;
 use super::tensor;
 use super::value::{Heap, Object, Parsed, Value, Work};
 use crate::error::ParseError;
-use crate::io::decode::quoted;
+use crate::io::decode::{beginning, quoted};
 
 /// Stack slots, memo entries and objects one pickle may make, whatever its length and for each of its bytes. An opcode
 /// of one byte makes at most an object and a slot; only shared values are counted again where they are used.
@@ -38,6 +38,7 @@ pub(super) struct Machine<'a> {
 
 /// Runs the program to its end; gives all objects and the one that is the result.
 pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> {
+    check_protocol(bytes)?;
     let length = bytes.len() as u64;
     let mut machine = Machine {
         code: Cursor::new(bytes),
@@ -57,6 +58,25 @@ pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> 
             return Ok((machine.heap, result));
         }
         machine.step(opcode, at)?;
+    }
+}
+
+/// A pickle of protocol 2 to 5 begins with the opcode that says so; what does not is another kind of file.
+fn check_protocol(bytes: &[u8]) -> Parsed<()> {
+    match bytes {
+        [0x80, 2..=5, ..] => Ok(()),
+        [0x80, other @ 6..=9, ..] => {
+            let message = format!("found pickle protocol {other}, expected 2 to 5");
+            Err(ParseError::at(0, message))
+        }
+        _ => Err(ParseError::at(
+            0,
+            format!(
+                "not a pickle of protocol 2 to 5: the file {}, expected byte 0x80 and the \
+                 protocol's number",
+                beginning(bytes)
+            ),
+        )),
     }
 }
 

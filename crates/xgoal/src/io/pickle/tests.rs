@@ -116,18 +116,38 @@ fn unusable_values_are_named_with_their_place() {
     assert!(refusal(b"PK\x03\x04").contains("zip archive"));
     assert!(refusal(b"\x80\x06.").contains("protocol 6"));
     assert!(refusal(crate::io::torch::LEGACY_MAGIC).contains("PyTorch checkpoint"));
-    assert!(refusal(b"").contains("end of the file"));
+    assert!(refusal(b"\x80\x05").contains("end of the file"));
     assert!(refusal(b"\x80\x05\x97.").contains("outside the file"));
     assert!(refusal(b"\x80\x02K\x01Q.").contains("outside the file"));
 }
 
 #[test]
+fn other_files_and_older_protocols_are_named_up_front() {
+    let cases: [(&[u8], &str); 9] = [
+        (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", "begins with `MATLAB 5.0`"),
+        (b"these are words", "begins with `these are `"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", r"begins with `\x89PNG\r\n\x1a\n\x00\x00`"),
+        (b"(dp0\nS'a'\np1\nI1\ns.", r"begins with `(dp0\nS\'a\'\n`"),
+        (b"}q\x00X\x01\x00\x00\x00aK\x01s.", "begins with `}q"),
+        (b"cos\nsystem\n(S'echo'\ntR.", r"begins with `cos\nsystem`"),
+        (b"\x80\x01}.", r"begins with `\x80\x01}.`"),
+        (b"\x80", r"begins with `\x80`"),
+        (b"", "the file is empty"),
+    ];
+    for (bytes, found) in cases {
+        let message = refusal(bytes);
+        assert!(message.starts_with("not a pickle of protocol 2 to 5: the file "), "{message}");
+        assert!(message.contains(found), "{message}");
+    }
+}
+
+#[test]
 fn code_is_refused_by_name() {
     let cases: [(&[u8], &str); 9] = [
-        (b"cos\nsystem\n(S'echo'\ntR.", "os.system"),
+        (b"\x80\x02cos\nsystem\n(S'echo'\ntR.", "os.system"),
         (b"\x80\x02cposix\nsystem\nX\x04\x00\x00\x00echo\x85R.", "posix.system"),
         (b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x04echo\x85R.", "os.system"),
-        (b"(S'echo'\nios\nsystem\n.", "os.system"),
+        (b"\x80\x02(S'echo'\nios\nsystem\n.", "os.system"),
         (b"\x80\x02c__builtin__\neval\nX\x01\x00\x00\x001\x85R.", "__builtin__.eval"),
         (b"\x80\x03cbuiltins\neval\nX\x01\x00\x00\x001\x85R.", "builtins.eval"),
         (b"\x80\x03cbuiltins\ngetattr\n", "builtins.getattr"),
@@ -166,7 +186,7 @@ fn allowed_functions_take_only_the_arguments_numpy_writes() {
         call.extend_from_slice(b"\x85R.");
         assert!(refusal(&call).starts_with(&format!("type `{name}`")), "{name}");
     }
-    assert!(refusal(b"(icollections\nOrderedDict\n.").contains("opcode"));
+    assert!(refusal(b"\x80\x02(icollections\nOrderedDict\n.").contains("opcode"));
 }
 
 #[test]
