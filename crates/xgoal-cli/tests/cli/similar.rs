@@ -94,6 +94,12 @@ fn what_cannot_be_answered_is_refused() {
     sandbox.write("some.txt", "n1\nm2\nn3\nm4\n");
     let message = refused(3, &["--queries", "some.txt"]);
     assert_says(&message, &["some.txt: line 2: `m2` is no node of z.csv, nor are 1 others"]);
+    sandbox.write("some.txt", "n1\n\nn3\n");
+    let message = refused(3, &["--queries", "some.txt"]);
+    assert_says(&message, &["some.txt: line 2: blank; expected an id"]);
+    sandbox.write("some.txt", "");
+    assert_says(&refused(3, &["--queries", "some.txt"]), &["some.txt: no ids"]);
+    assert_says(&refused(3, &["n0", "--queries", "some.txt"]), &["some.txt: no ids"]);
     sandbox.write("some.csv", "name\nn1\n");
     assert_says(&refused(3, &["--queries", "some.csv"]), &["some.csv: no column `id`"]);
     assert_says(&refused(3, &["--queries", "none.txt"]), &["none.txt: No such file"]);

@@ -16,8 +16,16 @@ pub struct Query {
     pub place: String,
 }
 
-/// Reads ids: the column `id` of a table, or the lines of any other file.
+/// Reads ids, one or more: the column `id` of a table, or the lines of any other file.
 pub fn read_queries(path: &Path) -> Result<Vec<Query>> {
+    let queries = queries(path)?;
+    if queries.is_empty() {
+        return Err(ParseError::new("no ids; expected one or more").in_file(path));
+    }
+    Ok(queries)
+}
+
+fn queries(path: &Path) -> Result<Vec<Query>> {
     if Format::of(path).is_some() {
         let table = Table::open(path)?;
         let rows = table.read(&["id"])?;
@@ -31,11 +39,14 @@ pub fn read_queries(path: &Path) -> Result<Vec<Query>> {
         std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
         _ => Error::io(path, e),
     })?;
-    let query = |(at, line): (usize, &str)| Query {
-        id: line.to_owned(),
-        place: format!("line {}", at + 1),
+    let query = |(at, line): (usize, &str)| {
+        let place = format!("line {}", at + 1);
+        match line {
+            "" => Err(ParseError::new(format!("{place}: blank; expected an id")).in_file(path)),
+            id => Ok(Query { id: id.to_owned(), place }),
+        }
     };
-    Ok(text.lines().enumerate().map(query).collect())
+    text.lines().enumerate().map(query).collect()
 }
 
 /// Whether a file's name is that of a table that can be written.
@@ -125,6 +136,13 @@ mod tests {
         assert_eq!(read("q.txt", "a b\nc\n").unwrap(), both);
         let table = read("q.csv", "x,id\n1,a b\n2,c\n").unwrap();
         assert_eq!(table, [query("a b", "line 2"), query("c", "line 3")]);
+        let refused = |name, text| read(name, text).unwrap_err().to_string();
+        assert!(refused("q.txt", "a b\n\nc\n").ends_with("q.txt: line 2: blank; expected an id"));
+        assert!(refused("q.txt", "a\r\n\r\n").contains("line 2: blank"));
+        assert!(refused("q.csv", "x,id\n1,\n").contains("line 2"));
+        for (name, text) in [("q.txt", ""), ("q.csv", "x,id\n")] {
+            assert!(refused(name, text).ends_with("no ids; expected one or more"));
+        }
         assert!(read("q.csv", "x\n1\n").unwrap_err().to_string().contains("no column `id`"));
     }
 }
