@@ -1,6 +1,7 @@
 use crate::common::{Sandbox, assert_keys, assert_says, small_graph};
 use crate::npz::Npz;
 use serde_json::{Value, json};
+use xgoal::matrix::Csr;
 
 #[test]
 fn json_has_the_documented_keys_and_the_graph_s_counts() {
@@ -64,6 +65,24 @@ fn numbers_that_skip_some_are_as_many_classes_as_occur() {
         assert_eq!(info["classes"], 4, "{source}");
         let eval = |source: &str| sandbox.xgoal(&["eval", "run", source, "--json"]).done().json();
         assert_eq!(eval(source), eval(same), "{source}");
+    }
+}
+
+#[test]
+fn negative_weights_are_noted_and_refused_with_their_source() {
+    let sandbox = Sandbox::empty();
+    let mut npz = Npz::of(&small_graph());
+    npz.sparse("layer1", &Csr::from_triplets(60, 60, vec![(3, 4, -2.0), (4, 3, 1.0)]).unwrap());
+    sandbox.write("graph.npz", npz.bytes());
+    sandbox.xgoal(&["convert", "graph.npz", "tables"]).done();
+    for source in ["graph.npz", "tables"] {
+        let info = sandbox.xgoal(&["info", source]).done().stdout;
+        let says = "note      layer `layer1` has negative weights (1 of 2); training will refuse";
+        assert_says(&info, &[says]);
+        let message = sandbox.xgoal(&["train", source, "--out", "run"]).refused_after_words(3);
+        let says = format!("{source}: layer `layer1`: weight -2 at row 3, column 4; ");
+        assert!(message.starts_with(&says), "{message}");
+        assert!(!sandbox.exists("run"));
     }
 }
 

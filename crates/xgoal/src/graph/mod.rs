@@ -23,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
 use features::FeatureSpace;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// One relation: a square sparse matrix, weighted and possibly asymmetric.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,6 +141,8 @@ pub struct MultiplexGraph {
     features: Option<FeatureSpace>,
     labels: Option<Labels>,
     splits: Option<Splits>,
+    /// The source it was read from, for messages.
+    origin: Option<PathBuf>,
 }
 
 impl MultiplexGraph {
@@ -185,7 +188,25 @@ impl MultiplexGraph {
             features: None,
             labels: None,
             splits: None,
+            origin: None,
         })
+    }
+
+    /// Says which source it was read from, for messages.
+    #[must_use]
+    pub(crate) fn read_from(mut self, source: &Path) -> Self {
+        self.origin = Some(source.to_path_buf());
+        self
+    }
+
+    /// An error about the graph, with the source it was read from.
+    pub(crate) fn name_source(&self, error: Error) -> Error {
+        match (error, &self.origin) {
+            (Error::Data(message), Some(source)) => {
+                Error::Data(format!("{}: {message}", source.display()))
+            }
+            (other, _) => other,
+        }
     }
 
     /// Gives the nodes their own ids; without, they are numbered from 0.

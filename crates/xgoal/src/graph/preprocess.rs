@@ -92,8 +92,9 @@ impl Preprocessing {
         graph: &'a MultiplexGraph,
         columns: Option<&Columns>,
     ) -> Result<Preprocessed<'a>> {
+        let layers = graph.layers().iter().map(|l| self.layer(l)).collect::<Result<_>>();
         Ok(Preprocessed {
-            layers: graph.layers().iter().map(|l| self.layer(l)).collect::<Result<_>>()?,
+            layers: layers.map_err(|e| graph.name_source(e))?,
             attributes: self.attributes(graph, columns),
         })
     }

@@ -89,8 +89,22 @@ impl MultiplexGraph {
                 val: s.val.len(),
                 test: s.test.len(),
             }),
-            notes: self.overlap().into_iter().collect(),
+            notes: self.negative_weights().chain(self.overlap()).collect(),
         }
+    }
+
+    fn negative_weights(&self) -> impl Iterator<Item = String> {
+        self.layers().iter().filter_map(|layer| {
+            let weights = layer.adjacency.values();
+            let negative = weights.iter().filter(|v| **v < 0.0).count();
+            let (name, all) = (quoted(&layer.name), weights.len());
+            (negative > 0).then(|| {
+                format!(
+                    "layer {name} has negative weights ({negative} of {all}); training will refuse \
+                     them, unless normalize_edges = \"none\""
+                )
+            })
+        })
     }
 
     fn overlap(&self) -> Option<String> {

@@ -29,7 +29,7 @@ pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGr
 pub fn load(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, Option<Report>)> {
     if let Some(manifest) = super::manifest::manifest_of(path) {
         let (graph, report) = super::manifest::read(&manifest, options)?;
-        return Ok((graph, Some(report)));
+        return Ok((graph.read_from(path), Some(report)));
     }
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let arrays = match extension.to_ascii_lowercase().as_str() {
@@ -50,7 +50,7 @@ pub fn load(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, O
         Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
         other => other,
     })?;
-    Ok((graph, None))
+    Ok((graph.read_from(path), None))
 }
 
 /// Makes a graph of named arrays.
