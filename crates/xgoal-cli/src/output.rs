@@ -1,6 +1,7 @@
 //! Where words go: JSON on standard output, everything said along the way on standard error.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write;
 pub use xgoal::machine::format_bytes as bytes;
 
@@ -39,7 +40,10 @@ impl Output {
         document: &impl Serialize,
         text: impl FnOnce() -> String,
     ) -> anyhow::Result<()> {
-        let line = if self.json { serde_json::to_string(document)? } else { text() };
+        let line = match self.json {
+            true => serde_json::to_string(document)?,
+            false => shown(&text()).into_owned(),
+        };
         let mut out = std::io::stdout().lock();
         // A reader that closed the pipe has seen what it wanted.
         match writeln!(out, "{}", line.trim_end()).and_then(|()| out.flush()) {
@@ -51,7 +55,21 @@ impl Output {
 
 /// A line on standard error. Where nobody reads it any more, the work goes on without words.
 pub fn tell(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", shown(&text.to_string()));
+}
+
+/// Text as a terminal may have it. Names and ids come from files and may hold anything: control characters other than line
+/// breaks and tabs would move its cursor, name its window and more, and are escaped.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let escaped = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(escaped) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if escaped(c) { out.extend(c.escape_debug()) } else { out.push(c) }
+    }
+    out.into()
 }
 
 /// A number with thousands separated.
@@ -70,6 +88,13 @@ pub fn count(n: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_are_escaped_where_they_are_no_breaks() {
+        let plain = "é漢 🦀\tone\ntwo \\u{1b} \"x\"";
+        assert_eq!(shown(plain), plain);
+        assert_eq!(shown("a\x1b]0;b\x07\r\x7f\u{9b}c"), "a\\u{1b}]0;b\\u{7}\\r\\u{7f}\\u{9b}c");
+    }
 
     #[test]
     fn numbers_are_readable() {

@@ -2,7 +2,7 @@
 
 use super::{eval, load};
 use crate::args::LookArgs;
-use crate::output::{Output, count};
+use crate::output::{Output, count, shown};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use xgoal::Error;
@@ -74,7 +74,7 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
     output.say(format!("{}: laying out {} nodes", run.display(), count(nodes)));
     let bar = bar(output);
     let scene = Scene::new(input, &options, &mut |what, share| {
-        bar.set_message(what.to_string());
+        bar.set_message(shown(what).into_owned());
         bar.set_position((share * 1000.0) as u64);
     })?;
     bar.finish_and_clear();

@@ -77,6 +77,41 @@ fn a_pickle_runs_nothing() {
     assert_eq!(sandbox.list("."), ["evil.pkl"]);
 }
 
+/// Names from files that would rename the window of a terminal, or move its cursor.
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let (title, shown) = ("\x1b]0;owned\x07", "\\u{1b}]0;owned\\u{7}");
+    let sandbox = Sandbox::empty();
+    let mut npz = Npz::of(&small_graph());
+    npz.sparse(title, &small_graph().layers()[0].adjacency);
+    sandbox.write("graph.npz", npz.bytes());
+    let plain = |text: &str| {
+        let raw = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!text.contains(raw), "{text:?}");
+        assert_says(text, &[shown]);
+    };
+    plain(&sandbox.xgoal(&["info", "graph.npz"]).done().stdout);
+    plain(&sandbox.train("graph.npz", "run", &[]).stderr);
+    plain(&sandbox.xgoal(&["info", "graph.npz", "--layers", "x"]).refused(2));
+    // JSON has a way of its own.
+    let info = sandbox.xgoal(&["info", "graph.npz", "--json"]).done().json();
+    let layers = info["layers"].as_array().unwrap();
+    assert!(layers.iter().any(|layer| layer["name"] == title), "{info}");
+
+    let refused = |name: &str, text: &str, args: &[&str]| {
+        sandbox.write(name, text);
+        plain(&sandbox.xgoal(args).refused(3));
+    };
+    let train = ["train", "graph.npz", "--out", "other", "--config", "my.toml"];
+    refused("my.toml", &format!("dim = {title}\n"), &train);
+    let cluster = |file| ["cluster", file];
+    refused("z.vec", &format!("1 1\na {title}\n"), &cluster("z.vec"));
+    refused("z.vectors.tsv", &format!("{title}\n"), &cluster("z.vectors.tsv"));
+    sandbox.write("ids.txt", format!("{title}\n"));
+    plain(&sandbox.xgoal(&["similar", "run", "--queries", "ids.txt"]).refused(3));
+    plain(&sandbox.xgoal(&["similar", "run", title]).refused(2));
+}
+
 #[test]
 fn other_files_called_pickles_are_named_by_how_they_begin() {
     let sandbox = Sandbox::with_graph();
