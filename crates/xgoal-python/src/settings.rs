@@ -58,7 +58,12 @@ fn wrong(key: &str, value: &Bound<'_, PyAny>) -> PyErr {
             };
             Error::Setting { key, found, expected: expected.to_string() }
         }
-        None => Error::UnknownSetting { key: key.to_string(), file: None, known: KEYS.to_vec() },
+        None => Error::UnknownSetting {
+            key: key.to_string(),
+            file: None,
+            line: None,
+            known: KEYS.to_vec(),
+        },
     })
 }
 

@@ -1,6 +1,7 @@
 //! The library's one error type: which file, line or key, what was found, what was expected.
 
 use crate::machine::format_bytes;
+use crate::settings::nearest::nearest;
 use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].
@@ -48,12 +49,14 @@ pub enum Error {
         available: Vec<String>,
     },
     /// A setting name that does not exist.
-    #[error("unknown setting `{key}`{}; the settings are {}", origin(.file.as_deref()), known.join(", "))]
+    #[error("unknown setting `{key}`{}; {}", origin(.file.as_deref(), *.line), choice(.key, .known))]
     UnknownSetting {
         /// The key that was given.
         key: String,
         /// The file it stood in, if any.
         file: Option<PathBuf>,
+        /// Its line there, from 1.
+        line: Option<usize>,
         /// All keys that exist.
         known: Vec<&'static str>,
     },
@@ -121,8 +124,18 @@ pub enum Error {
     },
 }
 
-fn origin(file: Option<&Path>) -> String {
-    file.map(|f| format!(" in {}", f.display())).unwrap_or_default()
+fn origin(file: Option<&Path>, line: Option<usize>) -> String {
+    let file = file.map(|f| format!(" in {}", f.display())).unwrap_or_default();
+    file + &line.map(|line| format!(" (line {line})")).unwrap_or_default()
+}
+
+/// All names there are, after the one that was meant.
+fn choice(name: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(name, known) {
+        Some(near) => format!("did you mean `{near}`? The settings are {all}"),
+        None => format!("the settings are {all}"),
+    }
 }
 
 /// What is wrong inside a file, and at which byte where that is known.

@@ -46,6 +46,26 @@ fn settings_in_a_file_are_checked_alike() {
 }
 
 #[test]
+fn mistakes_in_a_file_name_its_line_and_what_was_meant() {
+    let sandbox = Sandbox::with_graph();
+    let refused = |text: &str, parts: &[&str]| {
+        sandbox.write("my.toml", text);
+        assert_says(&train(&sandbox, &["--config", "my.toml"]), parts);
+    };
+    refused("\n\np_drop = 7\n", &["`p_drop`", "found 7 in my.toml (line 3)", "less than 1"]);
+    refused("dim = 8\ndim_ = 9\n", &["`dim_` in my.toml (line 2); did you mean `dim`?", "tau, "]);
+    refused("dim = \"x\"\n", &["my.toml (line 1), expected a whole number from 1 to 65536"]);
+    let large = "dim = 8\nseed = 9223372036854775808\n";
+    refused(large, &["`seed`: found 9223372036854775808 in my.toml (line 2)", "2^63 - 1"]);
+    refused("lr = 1e999\n", &["`lr`: found 1e999 in my.toml (line 1)", "a finite number above 0"]);
+    refused("layers = []\n", &["`layers`: found [] in my.toml (line 1)", "one layer name or more"]);
+    let empty = train(&sandbox, &["--set", "layers=[]"]);
+    assert_says(&empty, &["`layers`: found []", "one layer name or more"]);
+    let slip = train(&sandbox, &["--set", "p_dorp=0.5"]);
+    assert_says(&slip, &["unknown setting `p_dorp`; did you mean `p_drop`?"]);
+}
+
+#[test]
 fn layers_must_be_the_graph_s_and_named_once() {
     let sandbox = Sandbox::with_graph();
     let missing = train(&sandbox, &["--layers", "PAP,layer0"]);

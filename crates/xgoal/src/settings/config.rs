@@ -1,4 +1,4 @@
-use super::{Count, Encoder, PerLayer, PrototypeSource, Settings};
+use super::{Count, Encoder, KEYS, PerLayer, PrototypeSource, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -33,46 +33,7 @@ impl Settings {
     /// Checks every range, and that per-layer values fit the layers of the graph. Of what is `auto`, only the number of
     /// clusters, whose they are and the weight of L_C stay so; [`Settings::fit`] looks at the graph.
     pub fn validate(mut self, layer_names: &[String]) -> Result<Config> {
-        range(
-            "dim",
-            self.dim as f64,
-            "from 1 to 65536",
-            (1.0..=65536.0).contains(&(self.dim as f64)),
-        )?;
-        for (key, value) in [
-            ("p_drop", self.p_drop),
-            ("warmup_min_gain", self.warmup_share()),
-            ("min_gain", self.min_gain),
-        ] {
-            range(key, value, "at least 0 and less than 1", (0.0..1.0).contains(&value))?;
-        }
-        for (key, value) in [
-            ("cluster_every", self.cluster_every),
-            ("kmeans_restarts", self.kmeans_restarts),
-            ("max_epochs", self.max_epochs),
-            ("patience", self.patience),
-        ] {
-            let value = value as f64;
-            range(key, value, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&value))?;
-        }
-        let draws = self.warmup_draws;
-        range("warmup_draws", draws as f64, "from 1 to 1000", (1..=1000).contains(&draws))?;
-        let passes = self.smooth_attributes.unwrap_or_default();
-        range("smooth_attributes", passes as f64, "from 0 to 8", passes <= 8)?;
-        for (key, value) in [
-            ("lambda_n", self.lambda_n),
-            ("lambda_c", self.lambda_c()),
-            ("mu_n", self.mu_n),
-            ("mu_c", self.mu_c),
-            ("warmup_mu_n", self.warmup_mu_n),
-        ] {
-            range(key, value, "a finite number of at least 0", value.is_finite() && value >= 0.0)?;
-        }
-        for (key, value) in
-            [("align_tau", self.align_tau), ("lr", self.lr), ("warmup_lr", self.warmup_lr)]
-        {
-            range(key, value, "a finite number above 0", value.is_finite() && value > 0.0)?;
-        }
+        KEYS.iter().try_for_each(|key| self.check(key))?;
         let count = layer_names.len();
         let clusters = spread("clusters", &self.clusters, count)?;
         let tau = spread("tau", &self.tau, count)?;
@@ -82,14 +43,6 @@ impl Settings {
         let mut layers = Vec::with_capacity(count);
         for (v, name) in layer_names.iter().enumerate() {
             let (k, t, w, m) = (clusters[v], tau[v], weights[v], in_mean[v]);
-            if let Count::Fixed(k) = k {
-                let k = k as f64;
-                range("clusters", k, "from 1 to 2^31", (1.0..=2f64.powi(31)).contains(&k))?;
-            }
-            range("tau", t, "a finite number above 0", t.is_finite() && t > 0.0)?;
-            for (key, w) in [("layer_weights", w), ("mean_weights", m)] {
-                range(key, w, "a finite number of at least 0", w.is_finite() && w >= 0.0)?;
-            }
             let name = name.clone();
             layers.push(LayerConfig { name, clusters: k, tau: t, weight: w, mean_weight: m });
         }
@@ -119,13 +72,6 @@ impl Settings {
         self.self_loops.get_or_insert_default();
         Ok(Config { settings: self, layers, reasons: Vec::new() })
     }
-}
-
-fn range(key: &'static str, value: f64, expected: &str, ok: bool) -> Result<()> {
-    if ok {
-        return Ok(());
-    }
-    Err(Error::Setting { key, found: value.to_string(), expected: expected.to_string() })
 }
 
 fn spread<T: Clone>(key: &'static str, value: &PerLayer<T>, layers: usize) -> Result<Vec<T>> {

@@ -4,6 +4,7 @@ use super::{Count, PerLayer, Settings};
 use crate::error::{Error, ParseError, Result};
 use std::path::Path;
 use toml::Value;
+use toml::de::{DeTable, DeValue};
 
 macro_rules! keys {
     ($($key:ident: $reader:ident),+ $(,)?) => {
@@ -21,11 +22,26 @@ macro_rules! keys {
                     })+
                     _ => {
                         return Err(Error::UnknownSetting {
-                            key: key.to_string(), file: None, known: KEYS.to_vec(),
+                            key: key.to_string(), file: None, line: None, known: KEYS.to_vec(),
                         });
                     }
                 }
                 Ok(())
+            }
+
+            /// Refuses a value that is out of the key's range.
+            pub(super) fn check(&self, key: &str) -> Result<()> {
+                let outside = match key {
+                    $(stringify!($key) => <$reader as Reader>::outside(&self.$key)
+                        .map(|(found, range)| (stringify!($key), found, range)),)+
+                    _ => None,
+                };
+                match outside {
+                    None => Ok(()),
+                    Some((key, found, range)) => {
+                        Err(Error::Setting { key, found, expected: range.to_string() })
+                    }
+                }
             }
 
             /// The settings as a TOML table that [`Settings::read_file`] reads back.
@@ -40,44 +56,101 @@ macro_rules! keys {
     };
 }
 
-/// How a kind of setting is read and written. Ranges are checked later, by `validate`.
+/// How a kind of setting is read and written, and what it may be.
 trait Reader {
     type Out;
     const EXPECTED: &'static str;
     /// Where there may be one for each layer.
-    const EXPECTED_EACH: &'static str = "a number, or a list with one number per layer";
+    const EXPECTED_EACH: &'static str = "one value, or a list with one per layer";
     fn read(value: &Value) -> Option<Self::Out>;
     fn write(out: &Self::Out) -> Option<Value>;
+    /// A value that is out of range, in words, and the range.
+    fn outside(_: &Self::Out) -> Option<(String, &'static str)> {
+        None
+    }
 }
 
-struct Whole;
-impl Reader for Whole {
-    type Out = usize;
-    const EXPECTED: &'static str = "a whole number of at least 0";
-    fn read(value: &Value) -> Option<usize> {
+/// Kinds of numbers: what they are in memory, their test, what is expected of a value, and of a number.
+macro_rules! numbers {
+    ($($name:ident: $of:ident, $test:expr, $expected:literal, $range:literal;)+) => {
+        $(struct $name;
+        impl Reader for $name {
+            type Out = $of;
+            const EXPECTED: &'static str = $expected;
+            const EXPECTED_EACH: &'static str = concat!($expected, ", or a list with one per layer");
+            fn read(value: &Value) -> Option<$of> {
+                Number::read(value)
+            }
+            fn write(out: &$of) -> Option<Value> {
+                Some(out.write())
+            }
+            fn outside(out: &$of) -> Option<(String, &'static str)> {
+                let test: fn($of) -> bool = $test;
+                (!test(*out)).then(|| (out.to_string(), $range))
+            }
+        })+
+    };
+}
+
+numbers! {
+    Dim: usize, |n| (1..=65536).contains(&n), "a whole number from 1 to 65536", "from 1 to 65536";
+    Many: usize, |n| (1..=1 << 31).contains(&n), "a whole number from 1 to 2^31", "from 1 to 2^31";
+    Draws: usize, |n| (1..=1000).contains(&n), "a whole number from 1 to 1000", "from 1 to 1000";
+    Passes: usize, |n| n <= 8, "a whole number from 0 to 8", "from 0 to 8";
+    Part: f64, |x| (0.0..1.0).contains(&x),
+        "a number of at least 0 and less than 1", "at least 0 and less than 1";
+    Weight: f64, |x| x.is_finite() && x >= 0.0,
+        "a finite number of at least 0", "a finite number of at least 0";
+    Positive: f64, |x| x.is_finite() && x > 0.0,
+        "a finite number above 0", "a finite number above 0";
+}
+
+/// A number in memory.
+trait Number: Sized {
+    fn read(value: &Value) -> Option<Self>;
+    fn write(self) -> Value;
+}
+
+impl Number for usize {
+    fn read(value: &Value) -> Option<Self> {
         usize::try_from(value.as_integer()?).ok()
     }
-    fn write(out: &usize) -> Option<Value> {
-        Some(Value::Integer(*out as i64))
+    fn write(self) -> Value {
+        Value::Integer(self as i64)
     }
 }
 
-struct WholeOrAuto;
-impl Reader for WholeOrAuto {
+impl Number for f64 {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_float().or_else(|| value.as_integer().map(|i| i as f64))
+    }
+    fn write(self) -> Value {
+        Value::Float(self)
+    }
+}
+
+struct ManyOrAuto;
+impl Reader for ManyOrAuto {
     type Out = Count;
-    const EXPECTED: &'static str = "a whole number of at least 0, or \"auto\"";
+    const EXPECTED: &'static str = "a whole number from 1 to 2^31, or \"auto\"";
     const EXPECTED_EACH: &'static str =
-        "a whole number or \"auto\", or a list with one of these per layer";
+        "a whole number from 1 to 2^31 or \"auto\", or a list with one of these per layer";
     fn read(value: &Value) -> Option<Count> {
         match value.as_str() {
             Some("auto") => Some(Count::Auto),
-            _ => Whole::read(value).map(Count::Fixed),
+            _ => Many::read(value).map(Count::Fixed),
         }
     }
     fn write(out: &Count) -> Option<Value> {
         match out {
             Count::Auto => Some(Value::String("auto".into())),
-            Count::Fixed(count) => Whole::write(count),
+            Count::Fixed(count) => Many::write(count),
+        }
+    }
+    fn outside(out: &Count) -> Option<(String, &'static str)> {
+        match out {
+            Count::Auto => None,
+            Count::Fixed(count) => Many::outside(count),
         }
     }
 }
@@ -91,18 +164,6 @@ impl Reader for Seed {
     }
     fn write(out: &u64) -> Option<Value> {
         Some(Value::Integer(*out as i64))
-    }
-}
-
-struct Number;
-impl Reader for Number {
-    type Out = f64;
-    const EXPECTED: &'static str = "a number";
-    fn read(value: &Value) -> Option<f64> {
-        value.as_float().or_else(|| value.as_integer().map(|i| i as f64))
-    }
-    fn write(out: &f64) -> Option<Value> {
-        Some(Value::Float(*out))
     }
 }
 
@@ -126,9 +187,9 @@ impl Reader for Switch {
 struct Names;
 impl Reader for Names {
     type Out = Option<Vec<String>>;
-    const EXPECTED: &'static str = "a list of layer names";
+    const EXPECTED: &'static str = "a list of one layer name or more";
     fn read(value: &Value) -> Option<Self::Out> {
-        let names = value.as_array()?.iter();
+        let names = value.as_array().filter(|names| !names.is_empty())?.iter();
         let name = |v: &Value| match v {
             Value::String(name) => Some(name.clone()),
             // A layer may be called 1 as well.
@@ -163,10 +224,17 @@ impl<R: Reader> Reader for Each<R> {
             }
         }
     }
+    fn outside(out: &Self::Out) -> Option<(String, &'static str)> {
+        match out {
+            PerLayer::One(one) => R::outside(one),
+            PerLayer::Each(list) => list.iter().find_map(R::outside),
+        }
+    }
 }
 
-type EachCount = Each<WholeOrAuto>;
-type EachNumber = Each<Number>;
+type EachCount = Each<ManyOrAuto>;
+type EachPositive = Each<Positive>;
+type EachWeight = Each<Weight>;
 
 macro_rules! choice_reader {
     ($($reader:ident = $choice:ident: $expected:literal),+ $(,)?) => {
@@ -200,6 +268,9 @@ macro_rules! or_auto {
             fn write(out: &Self::Out) -> Option<Value> {
                 out.as_ref().map_or(Some(Value::String("auto".into())), $reader::write)
             }
+            fn outside(out: &Self::Out) -> Option<(String, &'static str)> {
+                out.as_ref().and_then($reader::outside)
+            }
         })+
     };
 }
@@ -207,12 +278,14 @@ macro_rules! or_auto {
 or_auto! {
     EncoderOrAuto = EncoderChoice: "\"auto\", \"first-order\" or \"gcn\"",
     PrototypesOrAuto = PrototypesChoice: "\"auto\", \"own\" or \"shared\"",
-    NumberOrAuto = Number: "\"auto\" or a number",
-    EachNumberOrAuto = EachNumber: "\"auto\", a number, or a list with one number per layer",
+    PartOrAuto = Part: "\"auto\" or a number of at least 0 and less than 1",
+    WeightOrAuto = Weight: "\"auto\" or a finite number of at least 0",
+    EachWeightOrAuto =
+        EachWeight: "\"auto\", a finite number of at least 0, or a list with one per layer",
     StartOrAuto = StartChoice: "\"auto\", \"random\" or \"principal\"",
     AttributeOrAuto = AttributeChoice: "\"auto\", \"l1\", \"l2\" or \"none\"",
     ColumnOrAuto = ColumnChoice: "\"auto\", \"none\", \"center\" or \"standard\"",
-    PassesOrAuto = Whole: "\"auto\" or a whole number",
+    PassesOrAuto = Passes: "\"auto\" or a whole number from 0 to 8",
     LoopOrAuto = LoopChoice: "\"auto\", \"isolated\", \"all\" or \"none\"",
 }
 
@@ -232,38 +305,38 @@ choice_reader! {
 keys! {
     method: MethodChoice,
     layers: Names,
-    dim: Whole,
+    dim: Dim,
     activation: ActivationChoice,
     encoder: EncoderOrAuto,
-    p_drop: Number,
+    p_drop: Part,
     augmentation: AugmentationChoice,
     drop_attributes: Switch,
     drop_edges: Switch,
     clusters: EachCount,
-    tau: EachNumber,
-    cluster_every: Whole,
-    kmeans_restarts: Whole,
+    tau: EachPositive,
+    cluster_every: Many,
+    kmeans_restarts: Many,
     cluster_attributes: Switch,
     prototypes: PrototypesOrAuto,
-    lambda_n: Number,
-    lambda_c: NumberOrAuto,
-    mu_n: Number,
-    mu_c: Number,
-    align_tau: Number,
-    layer_weights: EachNumber,
-    mean_weights: EachNumberOrAuto,
-    lr: Number,
+    lambda_n: Weight,
+    lambda_c: WeightOrAuto,
+    mu_n: Weight,
+    mu_c: Weight,
+    align_tau: Positive,
+    layer_weights: EachWeight,
+    mean_weights: EachWeightOrAuto,
+    lr: Positive,
     start: StartOrAuto,
     shared_start: Switch,
     warmup: Switch,
-    warmup_lr: Number,
-    warmup_mu_n: Number,
-    warmup_draws: Whole,
-    warmup_min_gain: NumberOrAuto,
-    max_epochs: Whole,
-    patience: Whole,
+    warmup_lr: Positive,
+    warmup_mu_n: Weight,
+    warmup_draws: Draws,
+    warmup_min_gain: PartOrAuto,
+    max_epochs: Many,
+    patience: Many,
     reset_patience: Switch,
-    min_gain: Number,
+    min_gain: Part,
     seed: Seed,
     normalize_attributes: AttributeOrAuto,
     normalize_columns: ColumnOrAuto,
@@ -328,30 +401,80 @@ impl Settings {
         (!words.is_empty()).then(|| words.join("; "))
     }
 
-    /// Sets every key of a TOML file on top of what is there.
+    /// Sets every key of a TOML file on top of what is there. A value must be in its range, too.
     pub fn read_file(&mut self, path: &Path) -> Result<()> {
         let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
-        self.read_toml(&text).map_err(|e| match e {
+        self.read_lines(&text, |error, line| match error {
             Error::UnknownSetting { key, known, .. } => {
-                Error::UnknownSetting { key, file: Some(path.to_path_buf()), known }
+                Error::UnknownSetting { key, file: Some(path.to_path_buf()), line, known }
             }
             Error::Setting { key, found, expected } => {
-                Error::Setting { key, found: format!("{found} in {}", path.display()), expected }
+                let line = line.map_or_else(String::new, |line| format!(" (line {line})"));
+                let found = format!("{found} in {}{line}", path.display());
+                Error::Setting { key, found, expected }
             }
             Error::Parse { source, .. } => source.in_file(path),
             other => other,
         })
     }
 
-    /// Sets every key of a TOML text on top of what is there.
+    /// Sets every key of a TOML text on top of what is there. A value must be in its range, too.
     pub fn read_toml(&mut self, text: &str) -> Result<()> {
-        let table: toml::Table = toml::from_str(text).map_err(|e| {
-            ParseError::new(e.to_string().trim_end().to_string()).in_file(Path::new(""))
+        self.read_lines(text, |error, _| error)
+    }
+
+    /// The first mistake is handed on with its line.
+    fn read_lines(
+        &mut self,
+        text: &str,
+        placed: impl Fn(Error, Option<usize>) -> Error,
+    ) -> Result<()> {
+        let table = DeTable::parse(text).map_err(|e| {
+            // This one shows the line.
+            let e = toml::from_str::<toml::Table>(text).err().unwrap_or(e);
+            let error = ParseError::new(e.to_string().trim_end().to_string());
+            placed(error.in_file(Path::new("")), None)
         })?;
-        for (key, value) in &table {
-            self.set_value(key, value)?;
+        let mut entries: Vec<_> = table.get_ref().iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in entries {
+            let line = text[..key.span().start].matches('\n').count() + 1;
+            let written = text.get(value.span()).filter(|text| !text.contains('\n'));
+            let set = self.set_value(key.get_ref(), &plain(value.get_ref()));
+            let set = set.and_then(|()| self.check(key.get_ref()));
+            set.map_err(|error| match (error, written, value.get_ref()) {
+                // In a list, it is one of its values that was found.
+                (error, _, DeValue::Array(_) | DeValue::Table(_)) => error,
+                (Error::Setting { key, expected, .. }, Some(written), _) => {
+                    Error::Setting { key, found: written.to_string(), expected }
+                }
+                (error, ..) => error,
+            })
+            .map_err(|error| placed(error, Some(line)))?;
         }
         Ok(())
+    }
+}
+
+/// A value as it is written; a number that is too large is the nearest one there is, which no setting takes.
+fn plain(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Value::Integer(number),
+            Err(_) => Value::Float(number.as_str().parse().unwrap_or(f64::INFINITY)),
+        },
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => Value::Boolean(*flag),
+        DeValue::Datetime(time) => Value::Datetime(*time),
+        DeValue::Array(list) => Value::Array(list.iter().map(|v| plain(v.get_ref())).collect()),
+        DeValue::Table(table) => {
+            let entry = |(key, value): (&toml::Spanned<_>, &toml::Spanned<DeValue<'_>>)| {
+                let key: &std::borrow::Cow<'_, str> = key.get_ref();
+                (key.to_string(), plain(value.get_ref()))
+            };
+            Value::Table(table.iter().map(entry).collect())
+        }
     }
 }
 
@@ -411,12 +534,65 @@ mod tests {
     fn mistakes_name_the_key_and_what_was_expected() {
         let mut s = Settings::default();
         let say = |r: Result<()>| r.unwrap_err().to_string();
-        assert!(say(s.set("tua", "1")).starts_with("unknown setting `tua`; the settings are"));
+        let unknown = say(s.set("tua", "1"));
+        let near =
+            "unknown setting `tua`; did you mean `tau`? The settings are method, layers, dim,";
+        assert!(unknown.starts_with(near), "{unknown}");
+        let far = say(s.set("colour", "1"));
+        assert!(far.starts_with("unknown setting `colour`; the settings are method,"), "{far}");
         assert_eq!(
             say(s.set("activation", "gelu")),
             "setting `activation`: found \"gelu\", expected \"tanh\" or \"relu\""
         );
         assert!(say(s.set("dim", "-3")).contains("`dim`: found -3"));
         assert!(say(s.read_toml("dim = ")).contains("dim = "));
+        assert!(say(s.set("dim", "x")).ends_with("expected a whole number from 1 to 65536"));
+        assert!(
+            say(s.set("layers", "[]"))
+                .ends_with("found [], expected a list of one layer name or more")
+        );
+    }
+
+    #[test]
+    fn mistakes_in_a_file_name_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.toml");
+        let say = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let said = Settings::default().read_file(&path).unwrap_err().to_string();
+            said.replace(path.to_str().unwrap(), "c.toml")
+        };
+        for (text, expected) in [
+            (
+                "# one\n\np_drop = 7\n",
+                "setting `p_drop`: found 7 in c.toml (line 3), expected at least 0 and less than 1",
+            ),
+            (
+                "dim = 0x10\r\nseed = 9223372036854775808\r\nlr = 0",
+                "setting `seed`: found 9223372036854775808 in c.toml (line 2), expected a whole number from 0 to 2^63 - 1",
+            ),
+            (
+                "lr = 1e999",
+                "setting `lr`: found 1e999 in c.toml (line 1), expected a finite number above 0",
+            ),
+            (
+                "tau = [\n1,\n0.0]",
+                "setting `tau`: found 0 in c.toml (line 1), expected a finite number above 0",
+            ),
+            (
+                "dim = \"x\"",
+                "setting `dim`: found \"x\" in c.toml (line 1), expected a whole number from 1 to 65536",
+            ),
+            (
+                "layers = []",
+                "setting `layers`: found [] in c.toml (line 1), expected a list of one layer name or more",
+            ),
+        ] {
+            assert_eq!(say(text), expected);
+        }
+        let unknown = say("dim = 3\np_dorp = 0.5");
+        let start =
+            "unknown setting `p_dorp` in c.toml (line 2); did you mean `p_drop`? The settings";
+        assert!(unknown.starts_with(start), "{unknown}");
     }
 }

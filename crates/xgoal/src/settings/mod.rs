@@ -8,6 +8,7 @@ pub(crate) mod choices;
 mod config;
 mod fit;
 mod keys;
+pub(crate) mod nearest;
 mod presets;
 
 pub(crate) use config::LAMBDA_C;
