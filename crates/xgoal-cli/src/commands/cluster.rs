@@ -6,6 +6,7 @@ use std::path::Path;
 use xgoal::cluster::{self, Candidate};
 use xgoal::io::answers;
 use xgoal::io::embeddings::{self, Embeddings};
+use xgoal::io::target;
 use xgoal::kmeans::Clustering;
 use xgoal::run::embeddings_of;
 
@@ -60,15 +61,17 @@ pub fn run(args: &ClusterArgs, output: &Output) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// Answers are written as tables only.
-pub fn check_table(out: Option<&Path>) -> Result<(), Usage> {
-    match out.filter(|out| !answers::is_table(out)) {
-        None => Ok(()),
-        Some(out) => Err(Usage(format!(
+/// Answers are written as tables only, where one can be written.
+pub fn check_table(out: Option<&Path>) -> anyhow::Result<()> {
+    let Some(out) = out else { return Ok(()) };
+    if !answers::is_table(out) {
+        return Err(Usage(format!(
             "--out {}: expected a name that ends in .csv, .tsv or .parquet",
             out.display()
-        ))),
+        ))
+        .into());
     }
+    Ok(target::check_file(out)?)
 }
 
 fn clusters(embeddings: &Embeddings, found: &Clustering) -> Vec<Cluster> {

@@ -18,6 +18,7 @@ pub fn run(args: &ConvertArgs, output: &Output) -> anyhow::Result<Ending> {
         let path = path.display();
         return Err(Usage(format!("--tables {kind}: there are none in {path}")).into());
     }
+    to.check()?;
     let kind = args.tables.as_deref().and_then(TableKind::parse).unwrap_or(TableKind::Csv);
     let (graph, _) = load(&args.source, args.layers.as_deref(), None, output)?;
     let converted = convert::write(&graph, &to, kind)?;

@@ -32,6 +32,9 @@ struct Row {
 
 pub fn run(args: &DemoArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
+    if let Some(out) = &args.out {
+        Run::check(out)?;
+    }
     let planted = Planted { seed: args.seed, ..Planted::default() };
     let graph = planted.generate()?;
     output.say(format!(

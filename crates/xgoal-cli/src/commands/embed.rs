@@ -8,7 +8,7 @@ use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::embeddings::{self, Format};
 use xgoal::io::manifest::BlockReport;
-use xgoal::io::{model, torch};
+use xgoal::io::{model, target, torch};
 use xgoal::model::{Model, final_mean};
 use xgoal::run::model_file;
 
@@ -25,6 +25,7 @@ struct Report {
 
 pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
     let format = format_of(&args.out, args.format)?;
+    target::check_file(&args.out)?;
     let Loaded { model, graph, features } = load(args, output)?;
     let mut outputs: Vec<(PathBuf, usize)> = Vec::new();
     if args.per_layer {

@@ -4,8 +4,7 @@ use crate::args::PlotArgs;
 use crate::output::{Output, Usage};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use xgoal::Error;
-use xgoal::io::atomic;
+use xgoal::io::{atomic, target};
 use xgoal_view::column::{Column, Values};
 use xgoal_view::plot::picture::Picture;
 use xgoal_view::plot::svg::Place;
@@ -18,10 +17,14 @@ struct Report {
 }
 
 pub fn run(args: &PlotArgs, output: &Output) -> anyhow::Result<Ending> {
+    let folder = args.out.clone().unwrap_or_else(|| args.look.run.join("plots"));
+    // What is no run at all is told below.
+    if args.look.run.is_dir() {
+        target::check_folder(&folder)?;
+    }
     let seen = look(&args.look, 1, output)?;
     let column = column(args, &seen)?;
-    let folder = args.out.clone().unwrap_or_else(|| args.look.run.join("plots"));
-    std::fs::create_dir_all(&folder).map_err(|e| Error::io(&folder, e))?;
+    target::make_folder(&folder)?;
     let mut files = Vec::new();
     let title = format!("{}, {}", seen.layers.join(" + "), seen.scene.method.as_str());
     write(&folder, "map", &map::map(&seen.scene, column, &title), &mut files)?;

@@ -5,7 +5,7 @@ use crate::output::{Output, bytes, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use xgoal::io::atomic;
+use xgoal::io::{atomic, target};
 use xgoal_view::report;
 
 #[derive(Serialize)]
@@ -20,8 +20,12 @@ struct Report {
 
 pub fn run(args: &ReportArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
-    let seen = look(&args.look, args.neighbors, output)?;
     let file = args.out.clone().unwrap_or_else(|| args.look.run.join("report.html"));
+    // What is no run at all is told below.
+    if args.look.run.is_dir() {
+        target::check_file(&file)?;
+    }
+    let seen = look(&args.look, args.neighbors, output)?;
     let html = page(args, &seen).html();
     atomic::write(&file, |w| w.write_all(html.as_bytes()))?;
     let report = Report {

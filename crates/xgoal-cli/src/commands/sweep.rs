@@ -5,10 +5,9 @@ use crate::args::SweepArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use xgoal::Error;
 use xgoal::eval::Report as Scores;
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::atomic;
+use xgoal::io::{atomic, target};
 use xgoal::run::{Run, Unfinished};
 use xgoal::settings::{Config, Settings};
 use xgoal::train::MemoryEstimate;
@@ -46,6 +45,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         .iter()
         .map(|p| resolved_with(&args.tuning, &grid.set(p)))
         .collect::<Result<_, _>>()?;
+    target::check_folder(&args.out)?;
     let (graph, _) = load(&args.source, all[0].layers.as_deref(), None, output)?;
     let (first, graph) = fitted(all[0].clone(), graph, None)?;
     let fit = alike(&first, &graph);
@@ -53,7 +53,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
     say_chosen(&first, output);
     trials::say_unscored(&graph, output);
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
-    std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e))?;
+    target::make_folder(&args.out)?;
 
     let (mut rows, mut interrupted) = (Vec::new(), false);
     for (i, (point, config)) in points.iter().zip(&configs).enumerate() {

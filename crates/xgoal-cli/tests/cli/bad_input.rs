@@ -210,6 +210,46 @@ fn places_that_cannot_be_written() {
     assert_eq!(sandbox.list("."), ["file", "graph.npz", "run"]);
 }
 
+/// Sources are missing here, but the target is told of: it is looked at first.
+#[test]
+fn a_target_that_cannot_be_written_is_refused_before_the_work() {
+    let sandbox = Sandbox::with_run();
+    sandbox.write("file", "in the way");
+    for folder in ["folder", "z.npy", "c.csv", "g.npz"] {
+        std::fs::create_dir(sandbox.path(folder)).unwrap();
+    }
+    let before = sandbox.list(".");
+    let is_file = |path: &str| format!("{path}: a file; expected a folder, or a name that is free");
+    let is_folder =
+        |path: &str| format!("{path}: a folder; expected a file, or a name that is free");
+    let two = ["--set", "clusters=3,4"];
+    for (args, says) in [
+        (&["demo", "--out", "file"][..], is_file("file")),
+        (&["demo", "--out", "run"], "run: there is already a run here".into()),
+        (&["report", "run", "--out", "folder"], is_folder("folder")),
+        (&["report", "run", "--out", "nowhere/r.html"], "nowhere: No such file".into()),
+        (&["plot", "run", "--out", "file"], is_file("file")),
+        (&["plot", "run", "--out", "file/plots"], "file/plots: Not a directory".into()),
+        (&["embed", "run", "none.npz", "--out", "z.npy"], is_folder("z.npy")),
+        (&["embed", "run", "none.npz", "--out", "nowhere/z.npy"], "nowhere: No such file".into()),
+        (&["cluster", "none.csv", "--out", "c.csv"], is_folder("c.csv")),
+        (&["similar", "none.csv", "a", "--out", "c.csv"], is_folder("c.csv")),
+        (&["convert", "none.npz", "g.npz"], is_folder("g.npz")),
+        (&["convert", "none.npz", "file"], is_file("file")),
+        (&["generate", "--out", "file"], is_file("file")),
+        (&["generate", "--out", "file/g"], "file/g: Not a directory".into()),
+        (&["sweep", "none.npz", "--out", "file", two[0], two[1]], is_file("file")),
+        (&["tune", "none.npz", "--out", "file"], is_file("file")),
+    ] {
+        let message = sandbox.xgoal(args).refused(3);
+        assert!(message.starts_with(&says), "{args:?}: {message}");
+    }
+    assert_eq!(sandbox.list("."), before);
+    sandbox.write("folder/graph.toml", "");
+    let message = sandbox.xgoal(&["convert", "none.npz", "folder"]).refused(3);
+    assert_says(&message, &["folder: there is already a source here"]);
+}
+
 #[test]
 fn folders_that_cannot_be_resumed() {
     let sandbox = Sandbox::with_run();

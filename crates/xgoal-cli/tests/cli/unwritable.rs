@@ -124,6 +124,8 @@ fn a_folder_that_may_only_be_read() {
     let script = format!(
         "\"$1\" {TRAIN} {OFTEN} --out run > out0 2> err0
          mount -o remount,ro run
+         \"$1\" generate --out run/new > out4 2> err4; echo $? > code4
+         \"$1\" convert none.npz run/g.npz > out5 2> err5; echo $? > code5
          \"$1\" {TRAIN} {OFTEN} --out run --resume > out1 2> err1; echo $? > code1
          \"$1\" {TRAIN} {OFTEN} --out run/new > out2 2> err2; echo $? > code2
          mount -o remount,rw,size=10m run
@@ -137,6 +139,14 @@ fn a_folder_that_may_only_be_read() {
     for (code, message) in [("code1", "err1"), ("code2", "err2")] {
         assert_eq!(sandbox.text(code).trim(), "3");
         assert_says(&sandbox.text(message), &["error: run/", "Read-only file system"]);
+    }
+    // Before the source is looked for, and without the name of a temporary file.
+    for (code, message, named) in [("code4", "err4", "run/new"), ("code5", "err5", "run")] {
+        assert_eq!(sandbox.text(code).trim(), "3");
+        let message = sandbox.text(message);
+        let says = format!("error: {named}: Read-only file system");
+        assert!(message.starts_with(&says), "{message}");
+        assert!(!message.contains(".xgoal-"), "{message}");
     }
     sandbox.assert_same_runs("copy", "whole");
 }

@@ -145,9 +145,19 @@ fn temporary_prefix(path: &Path) -> String {
     format!("{PREFIX}{name}-")
 }
 
+/// Refuses a folder that no file can be written into.
+pub(crate) fn try_in(folder: &Path) -> Result<()> {
+    let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder);
+    file.map(drop).map_err(|e| refusal(folder, e))
+}
+
 /// What the operating system says of a folder, without the temporary name that `tempfile` adds.
 fn refusal(folder: &Path, error: std::io::Error) -> Error {
-    Error::io(folder, std::fs::read_dir(folder).err().unwrap_or(error))
+    let without_name = || match error.to_string().split_once(" at path ") {
+        Some((said, _)) => std::io::Error::new(error.kind(), said),
+        None => error,
+    };
+    Error::io(folder, std::fs::read_dir(folder).err().unwrap_or_else(without_name))
 }
 
 /// Temporary files are private by default; outputs should have a new file's usual permissions.

@@ -5,7 +5,7 @@
 //! those with an end in the band are kept. A band holds 16 million entries or so; a smaller layer is one band.
 
 use super::npz::write::{NpzWriter, Rows, SparseRows};
-use super::{atomic, npy};
+use super::{atomic, npy, target};
 use crate::error::{Error, Result};
 use crate::graph::planted::{LayerEdges, Planted};
 use crate::random::{Purpose, Stream};
@@ -64,7 +64,7 @@ pub fn write(folder: &Path, generated: &Generated) -> Result<Written> {
     if planted.words == 0 && *dense == 0 {
         return Err(Error::Data("no attributes to write: expected sparse or dense ones".into()));
     }
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+    target::make_folder(folder)?;
     let manifest = folder.join("graph.toml");
     if manifest.exists() {
         let folder = folder.display();

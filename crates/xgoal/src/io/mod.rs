@@ -6,7 +6,7 @@
 //! [`embeddings`] come in the formats of what reads them, [`answers`] as tables; [`columns`] reads
 //! what a table says about nodes.
 //! [`tensorboard`] follows a training.
-//! Everything written goes through [`atomic`].
+//! Everything written goes through [`atomic`]; whether it can be is asked of [`target`].
 
 pub mod answers;
 mod archive;
@@ -28,6 +28,7 @@ pub mod pickle;
 pub mod source;
 pub mod state;
 mod table;
+pub mod target;
 pub mod tensorboard;
 mod tensors;
 pub mod torch;

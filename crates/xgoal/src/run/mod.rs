@@ -36,7 +36,7 @@ use crate::graph::{Fingerprint, MultiplexGraph};
 use crate::io::embeddings::{self, Format};
 use crate::io::state::State;
 use crate::io::tensorboard::EventFile;
-use crate::io::{atomic, model};
+use crate::io::{atomic, model, target};
 use crate::matrix::Dense;
 use crate::model::Model;
 use crate::settings::{Config, Settings};
@@ -247,6 +247,12 @@ impl Run {
     /// Whether a folder is free, or its run has these settings, with any number in the place of `auto`.
     pub fn is_free_or_of(folder: &Path, config: &Config) -> Result<bool> {
         Ok(settings_differ(folder, config.settings(), None)?.is_none())
+    }
+
+    /// Refuses a folder that no run can be begun in.
+    pub fn check(folder: &Path) -> Result<()> {
+        target::check_folder(folder)?;
+        check_free(folder)
     }
 
     /// Saves states by another rule.

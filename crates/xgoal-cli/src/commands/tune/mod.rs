@@ -18,7 +18,7 @@ use xgoal::Error;
 use xgoal::cluster;
 use xgoal::criteria::{self, Criterion, Judge};
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::{atomic, embeddings, model};
+use xgoal::io::{atomic, embeddings, model, target};
 use xgoal::run::{embeddings_path, model_path};
 use xgoal::settings::Config;
 use xgoal::train::MemoryEstimate;
@@ -28,6 +28,7 @@ const MOST_CLUSTERS: usize = 20;
 
 pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
+    target::check_folder(&args.out)?;
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let (base, graph) = fitted(settings, graph, args.memory.memory_limit)?;
     let fit = alike(&base, &graph);
@@ -55,7 +56,7 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     ));
     for trial in &all {
         let path = settings_path(&args.out, trial);
-        std::fs::create_dir_all(atomic::folder_of(&path)).map_err(|e| Error::io(&path, e))?;
+        target::make_folder(atomic::folder_of(&path))?;
         atomic::write(&path, |w| w.write_all(trial.config.to_toml().as_bytes()))?;
     }
 

@@ -13,6 +13,7 @@ mod tables;
 
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
+use crate::io::target;
 use crate::settings::choices::choices;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,14 @@ impl Destination {
                 )))
             }
             _ => Ok(Self::Tables(path.to_path_buf())),
+        }
+    }
+
+    /// Refuses what could not be written, before there is a graph to write.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Npz(path) => target::check_file(path),
+            Self::Tables(folder) => tables::check_free(folder),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::graph::features::{FeatureBlock, FeatureColumns};
 use crate::graph::{Layer, MultiplexGraph};
 use crate::io::npz::write::NpzWriter;
 use crate::io::table::write::{self as table, Values};
-use crate::io::{atomic, npy};
+use crate::io::{atomic, npy, target};
 use crate::matrix::{Csr, Dense, Matrix};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,9 @@ struct Folder<'a> {
 
 pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Result<Vec<PathBuf>> {
     check(path, graph)?;
-    std::fs::create_dir_all(path).map_err(|e| Error::io(path, e))?;
+    check_free(path)?;
+    target::make_folder(path)?;
     let manifest = path.join("graph.toml");
-    if manifest.exists() {
-        let path = path.display();
-        return Err(Error::Data(format!("{path}: there is already a source here")));
-    }
     let ids = match graph.has_integer_ids() {
         true => Vec::new(),
         false => (0..graph.nodes()).map(|n| graph.id(n)).collect(),
@@ -52,6 +49,16 @@ pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Res
     atomic::write(&manifest, |w| w.write_all(text.as_bytes()))?;
     folder.files.push(manifest);
     Ok(folder.files)
+}
+
+/// Refuses a folder that cannot be written into or holds a source.
+pub(super) fn check_free(path: &Path) -> Result<()> {
+    target::check_folder(path)?;
+    if path.join("graph.toml").exists() {
+        let path = path.display();
+        return Err(Error::Data(format!("{path}: there is already a source here")));
+    }
+    Ok(())
 }
 
 /// Refuses what would be read back as something else.
