@@ -1,6 +1,7 @@
 //! Ctrl-C (or a polite kill): exit code 130, at once or, while training, after the epoch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use xgoal::io::unfinished;
 
 static HELD: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -10,6 +11,7 @@ pub fn listen() {
     // Without a handler the default stays: the process ends, which is right too.
     let _ = ctrlc::set_handler(|| {
         if !HELD.load(Ordering::SeqCst) || ASKED.swap(true, Ordering::SeqCst) {
+            unfinished::abandon();
             std::process::exit(130);
         }
     });

@@ -144,6 +144,77 @@ fn an_interrupted_search_goes_on() {
     sandbox.assert_same_runs("whole", run);
 }
 
+/// Interrupts a command as soon as something of what it writes is there.
+fn interrupt_when(sandbox: &Sandbox, args: &[&str], is_there: impl Fn(&Sandbox) -> bool) {
+    let mut child = sandbox.start(args);
+    let started = Instant::now();
+    while !is_there(sandbox) {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it could be interrupted");
+        assert!(started.elapsed() < Duration::from_secs(120), "nothing to wait for");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    send_interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{args:?}");
+}
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(".xgoal-")
+}
+
+#[test]
+fn an_interrupted_source_leaves_nothing() {
+    let sandbox = Sandbox::empty();
+    let generate = |out| ["generate", "--nodes", "200000", "--out", out];
+    // At its beginning, and with files that are whole already.
+    interrupt_when(&sandbox, &generate("a/g"), |s| s.exists("a/g"));
+    let whole = |s: &Sandbox| {
+        s.exists("a/g/nodes.csv") && s.list("a/g").iter().any(|name| is_temporary(name))
+    };
+    interrupt_when(&sandbox, &generate("a/g"), whole);
+    assert!(sandbox.list(".").is_empty());
+    // What was there before stays.
+    std::fs::create_dir(sandbox.path("mine")).unwrap();
+    sandbox.write("mine/notes.txt", "mine");
+    sandbox.write("mine/.xgoal-nodes.csv-abc123", "left by a process that was killed");
+    interrupt_when(&sandbox, &generate("mine"), |s| s.exists("mine/words.npz"));
+    assert_eq!(sandbox.list("mine"), ["notes.txt"]);
+
+    sandbox.xgoal(&generate("g")).done();
+    let convert = |dest| ["convert", "g", dest];
+    interrupt_when(&sandbox, &convert("tables"), |s| s.exists("tables/nodes.csv"));
+    assert_eq!(sandbox.list("."), ["g", "mine"]);
+    let begun = |s: &Sandbox| s.list(".").iter().any(|name| name.starts_with(".xgoal-out.npz-"));
+    interrupt_when(&sandbox, &convert("out.npz"), begun);
+    // One file may have become whole before the interruption came.
+    if sandbox.exists("out.npz") {
+        sandbox.xgoal(&["info", "out.npz"]).done();
+        std::fs::remove_file(sandbox.path("out.npz")).unwrap();
+    }
+    assert_eq!(sandbox.list("."), ["g", "mine"]);
+}
+
+#[test]
+fn what_a_killed_process_left_goes_when_the_same_is_written_again() {
+    let sandbox = Sandbox::with_graph();
+    let left = |names: &[&str]| names.iter().for_each(|name| sandbox.write(name, "half"));
+    let convert = |dest: &str| sandbox.xgoal(&["convert", "graph.npz", dest]).done();
+    for folder in ["tables", "g"] {
+        std::fs::create_dir(sandbox.path(folder)).unwrap();
+    }
+    left(&[".xgoal-out.npz-abc123", "tables/.xgoal-nodes.csv-abc123"]);
+    left(&["tables/.xgoal-graph.toml-abc123", "g/.xgoal-layer1.npz-abc123", "g/nodes.csv"]);
+    convert("out.npz");
+    convert("tables");
+    sandbox.xgoal(&["generate", "--out", "g"]).done();
+    for folder in [".", "tables", "g"] {
+        assert!(
+            !sandbox.list(folder).iter().any(|name| is_temporary(name)),
+            "{:?}",
+            sandbox.list(folder)
+        );
+    }
+}
+
 #[test]
 fn a_demo_can_be_interrupted() {
     let sandbox = Sandbox::empty();

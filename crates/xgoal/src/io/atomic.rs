@@ -6,6 +6,7 @@
 //! The folder is synced too, so that a file that was written is still there after the power failed. A
 //! process that is killed while writing leaves a temporary file, which [`clear`] finds again.
 
+use super::unfinished;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
@@ -95,14 +96,16 @@ fn beside(
     let prefix = temporary_prefix(path);
     let mut temporary = tempfile::Builder::new();
     let temporary = temporary.prefix(&prefix).permissions_like_a_new_file();
-    let mut file = temporary.tempfile_in(folder).map_err(|e| refusal(folder, e))?;
+    let mut file = unfinished::begin(|| temporary.tempfile_in(folder), |file| file.path())
+        .map_err(|e| refusal(folder, e))?;
     content(file.as_file_mut()).map_err(error)?;
     file.as_file().sync_all().map_err(error)?;
     Ok(file)
 }
 
 fn put(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
-    file.persist(path).map_err(|e| Error::io(path, e.error))?;
+    let begun = file.path().to_path_buf();
+    unfinished::complete(&begun, || file.persist(path)).map_err(|e| Error::io(path, e.error))?;
     sync_folder(folder_of(path))
 }
 
@@ -147,8 +150,11 @@ fn temporary_prefix(path: &Path) -> String {
 
 /// Refuses a folder that no file can be written into.
 pub(crate) fn try_in(folder: &Path) -> Result<()> {
-    let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder);
-    file.map(drop).map_err(|e| refusal(folder, e))
+    let make = || tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder);
+    let file = unfinished::begin(make, |file| file.path()).map_err(|e| refusal(folder, e))?;
+    let begun = file.path().to_path_buf();
+    unfinished::complete(&begun, || drop(file));
+    Ok(())
 }
 
 /// What the operating system says of a folder, without the temporary name that `tempfile` adds.

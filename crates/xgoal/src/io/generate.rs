@@ -5,6 +5,7 @@
 //! those with an end in the band are kept. A band holds 16 million entries or so; a smaller layer is one band.
 
 use super::npz::write::{NpzWriter, Rows, SparseRows};
+use super::unfinished::Draft;
 use super::{atomic, npy, target};
 use crate::error::{Error, Result};
 use crate::graph::planted::{LayerEdges, Planted};
@@ -64,27 +65,32 @@ pub fn write(folder: &Path, generated: &Generated) -> Result<Written> {
     if planted.words == 0 && *dense == 0 {
         return Err(Error::Data("no attributes to write: expected sparse or dense ones".into()));
     }
-    target::make_folder(folder)?;
+    target::check_folder(folder)?;
     let manifest = folder.join("graph.toml");
     if manifest.exists() {
         let folder = folder.display();
         return Err(Error::Data(format!("{folder}: there is already a source here")));
     }
+    let mut draft = Draft::new(folder)?;
+    let mut new = |name: &str| {
+        let path = folder.join(name);
+        draft.add(&path).map(|()| path)
+    };
     let mut files = vec!["nodes.csv".to_owned()];
     let mut text = format!(
         "# A planted multiplex graph: {} nodes in {} communities, seed {}.\n\n\
          [nodes]\nfile = \"nodes.csv\"\nid = \"id\"\n",
         planted.nodes, planted.communities, planted.seed
     );
-    write_nodes(&folder.join("nodes.csv"), planted)?;
+    write_nodes(&new("nodes.csv")?, planted)?;
     let mut feature_entries = 0;
     if planted.words > 0 {
-        feature_entries = write_sparse(&folder.join("words.npz"), &Words(planted))?;
+        feature_entries = write_sparse(&new("words.npz")?, &Words(planted))?;
         text += "\n[[features]]\nname = \"words\"\nmatrix = \"words.npz\"\n";
         files.push("words.npz".into());
     }
     if *dense > 0 {
-        write_dense(&folder.join("dense.npy"), planted, *dense)?;
+        write_dense(&new("dense.npy")?, planted, *dense)?;
         text += "\n[[features]]\nname = \"dense\"\nmatrix = \"dense.npy\"\n";
         files.push("dense.npy".into());
     }
@@ -93,14 +99,15 @@ pub fn write(folder: &Path, generated: &Generated) -> Result<Written> {
         let name = planted.layer_name(v);
         let file = format!("{name}.npz");
         let edges = planted.layer_edges(v);
-        let entries = write_sparse(&folder.join(&file), &Bands { planted, edges, band: BAND })?;
+        let entries = write_sparse(&new(&file)?, &Bands { planted, edges, band: BAND })?;
         let _ = write!(text, "\n[[layers]]\nname = \"{name}\"\nmatrix = \"{file}\"\n");
         layers.push(WrittenLayer { name, edges: entries });
         files.push(file);
     }
     text += "\n[labels]\ncolumn = \"class\"\n\n[splits]\ncolumn = \"split\"\n";
     // Last, so that a folder with a manifest is a whole source.
-    atomic::write(&manifest, |w| w.write_all(text.as_bytes()))?;
+    atomic::write(&new("graph.toml")?, |w| w.write_all(text.as_bytes()))?;
+    draft.keep();
     files.push("graph.toml".into());
     let words = if planted.words > 0 { planted.attributes } else { 0 };
     Ok(Written {

@@ -6,7 +6,8 @@
 //! [`embeddings`] come in the formats of what reads them, [`answers`] as tables; [`columns`] reads
 //! what a table says about nodes.
 //! [`tensorboard`] follows a training.
-//! Everything written goes through [`atomic`]; whether it can be is asked of [`target`].
+//! Everything written goes through [`atomic`]; whether it can be is asked of [`target`], and
+//! what is not whole when the process is ended is known to [`unfinished`].
 
 pub mod answers;
 mod archive;
@@ -32,3 +33,4 @@ pub mod target;
 pub mod tensorboard;
 mod tensors;
 pub mod torch;
+pub mod unfinished;

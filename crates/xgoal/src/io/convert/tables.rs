@@ -6,6 +6,7 @@ use crate::graph::features::{FeatureBlock, FeatureColumns};
 use crate::graph::{Layer, MultiplexGraph};
 use crate::io::npz::write::NpzWriter;
 use crate::io::table::write::{self as table, Values};
+use crate::io::unfinished::Draft;
 use crate::io::{atomic, npy, target};
 use crate::matrix::{Csr, Dense, Matrix};
 use std::fmt::Write as _;
@@ -20,19 +21,19 @@ struct Folder<'a> {
     extension: &'static str,
     manifest: String,
     files: Vec<PathBuf>,
+    draft: Draft,
 }
 
 pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Result<Vec<PathBuf>> {
     check(path, graph)?;
     check_free(path)?;
-    target::make_folder(path)?;
-    let manifest = path.join("graph.toml");
+    let draft = Draft::new(path)?;
     let ids = match graph.has_integer_ids() {
         true => Vec::new(),
         false => (0..graph.nodes()).map(|n| graph.id(n)).collect(),
     };
     let (extension, files) = (kind.as_str(), Vec::new());
-    let mut folder = Folder { path, graph, ids, extension, manifest: String::new(), files };
+    let mut folder = Folder { path, graph, ids, extension, manifest: String::new(), files, draft };
     folder.nodes()?;
     folder.features()?;
     for layer in graph.layers() {
@@ -45,8 +46,11 @@ pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Res
         folder.manifest += "\n[splits]\ncolumn = \"split\"\n";
     }
     // Last, so that a folder with a manifest is a whole source.
+    let manifest = path.join("graph.toml");
+    folder.draft.add(&manifest)?;
     let text = folder.manifest;
     atomic::write(&manifest, |w| w.write_all(text.as_bytes()))?;
+    folder.draft.keep();
     folder.files.push(manifest);
     Ok(folder.files)
 }
@@ -86,7 +90,7 @@ fn check(path: &Path, graph: &MultiplexGraph) -> Result<()> {
 impl Folder<'_> {
     fn nodes(&mut self) -> Result<()> {
         let nodes = self.graph.nodes();
-        let file = self.file("nodes", self.extension);
+        let file = self.file("nodes", self.extension)?;
         let mut columns = vec![("id", self.named((0..nodes as u32).collect()))];
         if let Some(labels) = self.graph.labels() {
             let name =
@@ -144,7 +148,7 @@ impl Folder<'_> {
     }
 
     fn triplets(&mut self, name: &str, matrix: &Csr, names: &[String]) -> Result<()> {
-        let file = self.file(name, self.extension);
+        let file = self.file(name, self.extension)?;
         let columns = [
             ("id", self.named(rows_of(matrix))),
             ("feature", Values::Chosen(names, matrix.indices().to_vec())),
@@ -162,7 +166,7 @@ impl Folder<'_> {
     fn matrix(&mut self, name: &str, matrix: &Matrix) -> Result<()> {
         let file = match matrix {
             Matrix::Sparse(m) => {
-                let file = self.file(name, "npz");
+                let file = self.file(name, "npz")?;
                 atomic::write_seekable(&self.path.join(&file), |f| {
                     let mut npz = NpzWriter::new(f);
                     npz.sparse("", m)?;
@@ -172,7 +176,7 @@ impl Folder<'_> {
                 file
             }
             Matrix::Dense(m) => {
-                let file = self.file(name, "npy");
+                let file = self.file(name, "npy")?;
                 atomic::write(&self.path.join(&file), |w| npy::write_f32(w, m))?;
                 file
             }
@@ -193,7 +197,7 @@ impl Folder<'_> {
             m
         };
         let weighted = m.values().iter().any(|v| *v != 1.0);
-        let file = self.file(&layer.name, self.extension);
+        let file = self.file(&layer.name, self.extension)?;
         let mut columns =
             vec![("source", self.named(rows_of(m))), ("target", self.named(m.indices().to_vec()))];
         if weighted {
@@ -229,7 +233,7 @@ impl Folder<'_> {
     }
 
     /// A file that is not there yet, named after what it holds.
-    fn file(&mut self, name: &str, extension: &str) -> String {
+    fn file(&mut self, name: &str, extension: &str) -> Result<String> {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
         let stem: String = name.chars().take(60).map(safe).collect();
         let stem = if stem.is_empty() { "_".to_owned() } else { stem };
@@ -244,8 +248,10 @@ impl Folder<'_> {
             n => format!("{stem}-{n}.{extension}"),
         };
         let file = (1..).map(numbered).find(|file| !taken(file)).expect("numbers do not end");
-        self.files.push(self.path.join(&file));
-        file
+        let path = self.path.join(&file);
+        self.draft.add(&path)?;
+        self.files.push(path);
+        Ok(file)
     }
 }
 
