@@ -1,10 +1,12 @@
 //! Ctrl-C (or a polite kill): exit code 130, at once or, while training, after the epoch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use xgoal::io::unfinished;
 
 static HELD: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
+static ANSWER: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
 /// From here on an interruption ends the process with the documented code.
 pub fn listen() {
@@ -14,14 +16,18 @@ pub fn listen() {
             unfinished::abandon();
             std::process::exit(130);
         }
+        if let Some(answer) = &*ANSWER.lock().unwrap_or_else(PoisonError::into_inner) {
+            answer();
+        }
     });
 }
 
-/// While it lives, the first interruption is only noted; the second still ends the process.
+/// While it lives, the first interruption is only noted and answered; the second still ends the process.
 pub struct Hold(());
 
-/// Holds interruptions back.
-pub fn hold() -> Hold {
+/// Holds interruptions back. The answer is given at once, on another thread, however long it is until somebody looks.
+pub fn hold(answer: impl Fn() + Send + 'static) -> Hold {
+    *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(answer));
     HELD.store(true, Ordering::SeqCst);
     Hold(())
 }
@@ -36,5 +42,6 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         HELD.store(false, Ordering::SeqCst);
+        *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

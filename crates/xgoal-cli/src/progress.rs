@@ -30,8 +30,25 @@ impl Progress {
         }
     }
 
+    /// Shows that the first clusters are being found, which takes longer than an epoch.
+    pub fn finding_clusters(&self) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message("joint  finding clusters");
+            self.bar.enable_steady_tick(Duration::from_millis(100));
+        }
+    }
+
+    /// Says that training stops, once it is told to.
+    pub fn stopping(&self, output: &Output) -> impl Fn() + Send + 'static {
+        let (bar, output) = (self.bar.clone(), *output);
+        move || {
+            bar.suspend(|| output.say("stopping after this epoch; once more to stop at once"));
+        }
+    }
+
     /// Shows one epoch.
     pub fn epoch(&mut self, record: &EpochRecord) {
+        self.bar.disable_steady_tick();
         self.window.1 += 1;
         let elapsed = self.window.0.elapsed();
         if elapsed >= Duration::from_secs(1) || self.rate == 0.0 {

@@ -14,7 +14,7 @@ use xgoal::matrix::Dense;
 use xgoal::model::{Model, final_mean, initial_weights};
 use xgoal::run::{Run, Saves, Unfinished};
 use xgoal::settings::Config;
-use xgoal::train::{MemoryEstimate, StageReport, Trainer};
+use xgoal::train::{MemoryEstimate, StageReport, Trainer, finds_prototypes};
 
 #[derive(Serialize)]
 struct Report {
@@ -121,12 +121,17 @@ pub fn learn(
     mut run: Option<&mut Run>,
     output: &Output,
 ) -> anyhow::Result<Learned> {
-    let interruption = interrupt::hold();
     let mut progress = Progress::new(output, trainer.config().settings());
+    let interruption = interrupt::hold(progress.stopping(output));
     let mut told = finished(trainer.progress());
     let mut chosen = trainer.progress().choice.is_some();
     let mut interrupted = false;
-    while let Some(record) = trainer.step()? {
+    loop {
+        let at = trainer.progress();
+        if at.joint && at.epoch == 0 && finds_prototypes(trainer.config(), Stage::Joint, 0) {
+            progress.finding_clusters();
+        }
+        let Some(record) = trainer.step()? else { break };
         progress.epoch(&record);
         let finished = finished(trainer.progress());
         if finished > told {

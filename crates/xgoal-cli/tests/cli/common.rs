@@ -105,6 +105,11 @@ impl Sandbox {
         self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// Starts `xgoal`, whose words on standard error can be read.
+    pub fn start_heard(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
     /// Starts `xgoal`, whose reader goes away before a word was said.
     pub fn start_unread(&self, args: &[&str]) -> Child {
         let piped = |args| self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();

@@ -2,7 +2,9 @@
 
 use crate::common::{Sandbox, assert_says, planted};
 use crate::npz::Npz;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
 
@@ -142,6 +144,68 @@ fn an_interrupted_search_goes_on() {
     let whole = ["train", "graph.npz", "--out", "whole", "--config", "t/best.toml"];
     sandbox.xgoal(&whole).done();
     sandbox.assert_same_runs("whole", run);
+}
+
+/// Training whose first clusters take as long as nobody would wait.
+const LONG: [&str; 10] = [
+    "train",
+    "graph.npz",
+    "--set",
+    "warmup=off",
+    "--set",
+    "clusters=6",
+    "--set",
+    "kmeans_restarts=200000",
+    "--out",
+    "run",
+];
+
+#[test]
+fn an_interruption_is_answered_at_once() {
+    let sandbox = sandbox();
+    let mut child = sandbox.start_heard(&LONG);
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || stderr.lines().try_for_each(|line| sender.send(line.unwrap())));
+    let soon = Duration::from_secs(30);
+    while !sandbox.exists("run/config.toml") {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it could be interrupted");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    send_interrupt(&child);
+    while !lines.recv_timeout(soon).unwrap().starts_with("stopping after this epoch") {}
+    assert!(child.try_wait().unwrap().is_none(), "clusters are still being found");
+    send_interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+
+    let mut quiet = sandbox.start_heard(&[&LONG[..9], &["other", "--quiet"]].concat());
+    while !sandbox.exists("other/config.toml") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    send_interrupt(&quiet);
+    std::thread::sleep(Duration::from_millis(300));
+    send_interrupt(&quiet);
+    let mut said = String::new();
+    quiet.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((quiet.wait().unwrap().code(), said.as_str()), (Some(130), ""));
+}
+
+#[test]
+fn a_terminal_shows_that_clusters_are_being_found() {
+    let sandbox = sandbox();
+    if sandbox.shell("script --version").code != Some(0) {
+        eprintln!("skipped: there is no program `script` to make a terminal");
+        return;
+    }
+    let train = LONG.join(" ");
+    // Two seconds are enough to see it; then it is interrupted twice.
+    let outcome = sandbox.shell(&format!(
+        "script -qfec \"timeout -s INT -k 1 2 $0 {train}\" screen.txt > shown.txt; echo done"
+    ));
+    assert_says(&outcome.stdout, &["done"]);
+    assert_says(&String::from_utf8_lossy(&sandbox.read("screen.txt")), &["finding clusters"]);
 }
 
 /// Interrupts a command as soon as something of what it writes is there.

@@ -94,7 +94,10 @@ pub fn run(
     threads: &[usize],
     output: &Output,
 ) -> anyhow::Result<Ended> {
-    let interruption = interrupt::hold();
+    let words = *output;
+    let interruption = interrupt::hold(move || {
+        words.say("stopping, with the runs saved where they stand; once more to stop at once");
+    });
     let total = jobs.len();
     let mut waiting = VecDeque::from(jobs);
     let mut slots: Vec<Option<Running>> = threads.iter().map(|_| None).collect();
