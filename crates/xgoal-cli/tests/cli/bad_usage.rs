@@ -93,6 +93,19 @@ fn arguments_are_explained() {
 }
 
 #[test]
+fn numbers_out_of_range_are_told_their_range() {
+    let sandbox = Sandbox::with_graph();
+    for (args, parts) in [
+        (&["info", "graph.npz", "--threads", "1025"][..], ["1025", "1..=1024"]),
+        (&["info", "graph.npz", "--threads", "-1"], ["-1", "1..=1024"]),
+    ] {
+        let message = sandbox.xgoal(args).refused(2);
+        assert_says(&message, &parts);
+        assert!(!message.contains("use '-- -1'"), "{message}");
+    }
+}
+
+#[test]
 fn a_job_too_large_for_the_machine_is_refused_before_it_starts() {
     if !cfg!(target_os = "linux") {
         return;
