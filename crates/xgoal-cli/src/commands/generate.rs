@@ -3,7 +3,7 @@ use crate::args::GenerateArgs;
 use crate::output::{Output, Usage, bytes, count};
 use serde::Serialize;
 use std::time::Instant;
-use xgoal::graph::planted::Planted;
+use xgoal::graph::planted::{MOST_NODES, Planted};
 use xgoal::io::generate::{self, Generated, Written};
 use xgoal::machine;
 
@@ -39,6 +39,17 @@ fn generated(args: &GenerateArgs) -> anyhow::Result<Generated> {
         return usage(format!(
             "--nodes {}: expected 5 or more for each of the {} classes",
             args.nodes, args.classes
+        ));
+    }
+    if args.nodes > MOST_NODES {
+        return usage(format!("--nodes {}: expected at most {MOST_NODES}", args.nodes));
+    }
+    if args.degree >= args.nodes {
+        return usage(format!(
+            "--degree {}: expected at most {}, all other nodes of {}",
+            args.degree,
+            args.nodes - 1,
+            args.nodes
         ));
     }
     let words = if args.features == 0 { 0 } else { args.features_per_node };

@@ -48,6 +48,9 @@ fn what_cannot_be_planted_is_refused() {
     assert_says(&refused(&["--classes", "5"]), &["--classes 5", "even"]);
     assert_says(&refused(&["--nodes", "20"]), &["--nodes 20", "6 classes"]);
     assert_says(&refused(&["--features", "0"]), &["--features or --dense-features"]);
+    assert_says(&refused(&["--degree", "100000"]), &["--degree 100000", "at most 1199", "1200"]);
+    let many = refused(&["--nodes", "100000000000"]);
+    assert_eq!(many, "--nodes 100000000000: expected at most 4294967294");
     assert!(!sandbox.exists("g"));
     sandbox.xgoal(&["generate", "--out", "g"]).done();
     let again = sandbox.xgoal(&["generate", "--out", "g"]).refused(3);

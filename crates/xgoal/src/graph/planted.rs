@@ -18,6 +18,9 @@ use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
 use crate::random::{Purpose, Stream};
 
+/// The most nodes a graph can have: they are numbered in 32 bits, of which one number is left out.
+pub const MOST_NODES: usize = u32::MAX as usize - 1;
+
 /// What to plant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planted {
@@ -76,10 +79,23 @@ impl Planted {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
+        if self.nodes > MOST_NODES {
+            return Err(Error::Data(format!(
+                "cannot plant {} nodes; expected at most {MOST_NODES}",
+                self.nodes
+            )));
+        }
+        if self.degree >= self.nodes.max(1) {
+            return Err(Error::Data(format!(
+                "cannot plant {} edges per node among {} nodes; expected at most {}",
+                self.degree,
+                self.nodes,
+                self.nodes.saturating_sub(1)
+            )));
+        }
         if self.communities < 4
             || self.communities % 2 == 1
-            || self.nodes < 5 * self.communities
-            || self.nodes >= u32::MAX as usize
+            || self.nodes / 5 < self.communities
             || self.attributes < self.communities
             || self.layers == 0
             || !(0.0..=1.0).contains(&self.noise)
@@ -236,5 +252,18 @@ mod tests {
             assert!((8.0..=11.0).contains(&layer.degrees.mean), "{}", layer.degrees.mean);
         }
         assert!(Planted { communities: 5, ..Planted::default() }.generate().is_err());
+    }
+
+    #[test]
+    fn limits_are_named() {
+        let refused = |planted: Planted| planted.check().unwrap_err().to_string();
+        let many = refused(Planted { nodes: 100_000_000_000, ..Planted::default() });
+        assert_eq!(many, "cannot plant 100000000000 nodes; expected at most 4294967294");
+        let dense = refused(Planted { degree: 1200, ..Planted::default() });
+        assert_eq!(
+            dense,
+            "cannot plant 1200 edges per node among 1200 nodes; expected at most 1199"
+        );
+        assert!(Planted { degree: 1199, ..Planted::default() }.check().is_ok());
     }
 }
