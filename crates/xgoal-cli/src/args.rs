@@ -29,10 +29,13 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 2 wrong usage, 3 bad data or file, 4 not enough memory, 130 interrupted.";
 
+const SWEPT: &str = "\
+A setting and its values, KEY=A,B,..; a value per layer stands in brackets; may be repeated";
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Learn, evaluate and explain on a graph the tool makes itself
+    /// Learn and evaluate on a graph the tool makes itself
     Demo(DemoArgs),
     /// Say what is in a source: nodes, features, layers, labels, memory
     Info(InfoArgs),
@@ -66,7 +69,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Seed of the graph and the training
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..1 << 63))]
+    #[arg(long, default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
     /// Keep the run in this folder [default: keep nothing]
     #[arg(long, value_name = "RUN")]
@@ -105,7 +108,7 @@ pub struct Tuning {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Seed of everything random
-    #[arg(long)]
+    #[arg(long, value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// goal (each layer for itself) or xgoal (layers aligned)
     #[arg(long)]
@@ -148,6 +151,7 @@ pub struct Memory {
 
 /// `xgoal embed`
 #[derive(Debug, Args)]
+#[command(mut_arg("preset", |preset| preset.help("Layers and settings of an authors' checkpoint")))]
 pub struct EmbedArgs {
     /// A run folder, a .safetensors model, or the authors' PyTorch checkpoint (.pkl, .pt)
     pub model: PathBuf,
@@ -178,7 +182,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     pub layers: Option<Vec<String>>,
     /// Seed of the classifiers and of k-means
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -198,7 +202,7 @@ pub struct ClusterArgs {
     #[command(flatten)]
     pub input: EmbeddingsArgs,
     /// Number of clusters [default: the one with the best silhouette]
-    #[arg(long, value_name = "K", value_parser = positive)]
+    #[arg(long, short, value_name = "K", value_parser = positive)]
     pub k: Option<usize>,
     /// Most clusters to try where their number is not given
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = two_or_more, conflicts_with = "k")]
@@ -207,7 +211,7 @@ pub struct ClusterArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Seed of k-means
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -275,7 +279,7 @@ pub struct LookArgs {
     #[arg(long, value_name = "TABLE")]
     pub columns: Option<PathBuf>,
     /// Seed of the layout, the clusters and the scores
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -310,14 +314,13 @@ pub struct PlotArgs {
 
 /// `xgoal sweep`
 #[derive(Debug, Args)]
+#[command(mut_arg("set", |set| set.value_name("KEY=A,B,...").help(SWEPT)))]
 pub struct SweepArgs {
     /// A graph.toml or a folder with one, or a .mat, .pkl or .npz file
     pub source: PathBuf,
     /// Folder for the runs, the table and the figure; runs that are there are not made again
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Several values of a setting are tried one after another: --set clusters=3,4,5. A value per layer
-    /// stands in brackets: --set clusters=[30,5],[10,5]
     #[command(flatten)]
     pub tuning: Tuning,
 }
@@ -397,7 +400,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "P", default_value_t = 0.5, value_parser = share)]
     pub noise: f64,
     /// Seed of everything random
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
 }
 
@@ -409,6 +412,11 @@ fn formats() -> impl TypedValueParser<Value = Format> {
 fn criteria() -> impl TypedValueParser<Value = Criterion> {
     let parse = |name: String| Criterion::parse(&name).expect("one of the choices");
     PossibleValuesParser::new(Criterion::CHOICES).map(parse)
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed: &u64| *seed < 1 << 63);
+    seed.ok_or_else(|| "expected a whole number from 0 to 2^63 - 1".into())
 }
 
 fn two_or_more(text: &str) -> Result<usize, String> {

@@ -37,6 +37,12 @@ pub fn run(args: &ClusterArgs, output: &Output) -> anyhow::Result<Ending> {
     let path = embeddings_of(&args.input.embeddings);
     let embeddings = embeddings::read(&path, args.input.format)?;
     let points = &embeddings.matrix;
+    if let Some(k) = args.k.filter(|k| *k > points.rows()) {
+        let nodes = points.rows();
+        let message =
+            format!("--k {k}: {} has {nodes} nodes; expected at most {nodes}", path.display());
+        return Err(Usage(message).into());
+    }
     let (k, candidates) = match args.k {
         Some(k) => (k, None),
         None => {

@@ -98,11 +98,34 @@ fn numbers_out_of_range_are_told_their_range() {
     for (args, parts) in [
         (&["info", "graph.npz", "--threads", "1025"][..], ["1025", "1..=1024"]),
         (&["info", "graph.npz", "--threads", "-1"], ["-1", "1..=1024"]),
+        (&["train", "graph.npz", "--out", "r", "--seed", "-1"], ["-1", "from 0 to 2^63 - 1"]),
+        (&["demo", "--seed", "-1"], ["-1", "from 0 to 2^63 - 1"]),
+        (&["eval", "r", "graph.npz", "--seed", "-1"], ["-1", "from 0 to 2^63 - 1"]),
+        (&["cluster", "r", "--seed", "x"], ["x", "from 0 to 2^63 - 1"]),
+        (&["report", "r", "--seed", "-1"], ["-1", "from 0 to 2^63 - 1"]),
+        (&["generate", "--out", "g", "--seed", "-1"], ["-1", "from 0 to 2^63 - 1"]),
     ] {
         let message = sandbox.xgoal(args).refused(2);
         assert_says(&message, &parts);
         assert!(!message.contains("use '-- -1'"), "{message}");
     }
+}
+
+#[test]
+fn help_says_what_the_command_does() {
+    let sandbox = Sandbox::empty();
+    let help = |command| {
+        let text = sandbox.xgoal(&[command, "--help"]).done().stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let swept = "--set <KEY=A,B,...> A setting and its values, KEY=A,B,..; a value per layer stands in \
+                 brackets; may be repeated";
+    assert_says(&help("sweep"), &[swept]);
+    assert_says(&help("train"), &["One setting, on top of preset and file"]);
+    assert_says(&help("embed"), &["Layers and settings of an authors' checkpoint"]);
+    assert_says(&help("info"), &["Start from a preset"]);
+    assert_says(&help("cluster"), &["-k, --k <K>"]);
+    assert!(!help("demo").contains("explain"));
 }
 
 #[test]

@@ -54,7 +54,8 @@ fn what_cannot_be_clustered_is_refused() {
     assert_says(&refused(2, &["--k", "0"]), &["--k", "above 0"]);
     assert_says(&refused(2, &["--k", "3", "--most", "4"]), &["cannot be used with"]);
     assert_says(&refused(2, &["--out", "c.npy"]), &["--out c.npy", ".csv, .tsv or .parquet"]);
-    assert_says(&refused(3, &["--k", "61"]), &["61", "60"]);
+    assert_says(&refused(2, &["--k", "61"]), &["--k 61", "60 nodes", "at most 60"]);
+    assert_says(&refused(2, &["-k", "61"]), &["--k 61"]);
     assert_says(&refused(3, &["--k", "2", "--out", "no/c.csv"]), &["no: No such file"]);
     let missing = sandbox.xgoal(&["cluster", "nowhere.csv"]).refused(3);
     assert_says(&missing, &["nowhere.csv: No such file"]);
