@@ -31,7 +31,11 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     let unfinished = if args.resume { Some(Unfinished::open(&args.out)?) } else { None };
     let settings = match &unfinished {
         Some(run) => resumed(&args.tuning, run.settings(), &args.out)?,
-        None => resolved(&args.tuning)?,
+        None => {
+            let settings = resolved(&args.tuning)?;
+            Run::check(&args.out)?;
+            settings
+        }
     };
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
     let (config, graph) = fitted(settings, graph, args.memory.memory_limit)?;

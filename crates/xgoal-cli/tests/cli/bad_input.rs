@@ -226,6 +226,8 @@ fn a_target_that_cannot_be_written_is_refused_before_the_work() {
     for (args, says) in [
         (&["demo", "--out", "file"][..], is_file("file")),
         (&["demo", "--out", "run"], "run: there is already a run here".into()),
+        (&["train", "none.npz", "--out", "file"], is_file("file")),
+        (&["train", "none.npz", "--out", "run"], "run: there is already a run here".into()),
         (&["report", "run", "--out", "folder"], is_folder("folder")),
         (&["report", "run", "--out", "nowhere/r.html"], "nowhere: No such file".into()),
         (&["plot", "run", "--out", "file"], is_file("file")),
