@@ -110,7 +110,7 @@ fn put(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
 }
 
 /// The file that a path leads to, where it is a link.
-fn behind_links(path: &Path) -> Result<PathBuf> {
+pub(super) fn behind_links(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_path_buf();
     // As many as Linux follows.
     for _ in 0..40 {
@@ -123,15 +123,16 @@ fn behind_links(path: &Path) -> Result<PathBuf> {
 }
 
 /// Refuses a path where something is that a file must not take the place of.
-fn check_replaceable(path: &Path) -> Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if !found.is_file() && !found.is_dir() => Err(Error::Data(format!(
-            "{}: a device or the like; expected a file, or a name that is free for one",
-            path.display()
-        ))),
-        // A folder is refused by the rename.
-        _ => Ok(()),
-    }
+pub(super) fn check_replaceable(path: &Path) -> Result<()> {
+    let found = match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => "a folder",
+        Ok(found) if !found.is_file() => "a device or the like",
+        _ => return Ok(()),
+    };
+    Err(Error::Data(format!(
+        "{}: {found}; expected a file, or a name that is free for one",
+        path.display()
+    )))
 }
 
 /// The folder a file or folder is in.

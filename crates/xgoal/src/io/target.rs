@@ -4,14 +4,10 @@ use super::atomic;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// Refuses a file that could not be written: there is a folder of that name, or none to put it into.
+/// Refuses a file that could not be written: there is a folder or a device of that name, or no folder to put it into.
 pub fn check_file(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        return Err(Error::Data(format!(
-            "{}: a folder; expected a file, or a name that is free for one",
-            path.display()
-        )));
-    }
+    let path = &atomic::behind_links(path)?;
+    atomic::check_replaceable(path)?;
     atomic::try_in(atomic::folder_of(path))
 }
 
