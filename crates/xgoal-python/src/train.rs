@@ -50,7 +50,7 @@ impl Trainer {
         let (config, graph) = (fitted, fewer.as_ref().unwrap_or(graph));
         MemoryEstimate::of(graph, config.settings()).check(None).map_err(raise)?;
         let columns = config.preprocessing().columns(graph);
-        let print = graph.fingerprint();
+        let print = graph.fingerprint().without_ids();
         let trainer = pool::run(py, threads, || {
             let graph = config.preprocessing().apply(graph)?;
             let weights = initial_weights(&config, &graph);

@@ -95,7 +95,7 @@ fn one(
     config: &Config,
     output: &Output,
 ) -> anyhow::Result<bool> {
-    let unfinished = match trials::found(folder, config, &graph.fingerprint())? {
+    let unfinished = match trials::found(folder, config, &graph.fingerprint().without_ids())? {
         Found::Finished => return Ok(true),
         Found::Unfinished => Some(Unfinished::open(folder)?),
         Found::Nothing => None,

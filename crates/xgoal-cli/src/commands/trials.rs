@@ -65,7 +65,7 @@ pub enum Found {
     Nothing,
 }
 
-/// Looks for a run with these settings on this graph; any other is refused.
+/// Looks for a run with these settings on this graph, whatever its ids; any other is refused.
 pub fn found(folder: &Path, config: &Config, graph: &Fingerprint) -> anyhow::Result<Found> {
     if !Run::is_free_or_of(folder, config)? {
         let folder = folder.display();

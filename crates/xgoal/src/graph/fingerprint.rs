@@ -35,17 +35,19 @@ impl Fingerprint {
             Matrix::Sparse(m) => Mix::default().csr(m),
             Matrix::Dense(m) => Mix::default().words(m.values().iter().map(|v| v.to_bits().into())),
         };
-        let bytes = graph.ids.iter().flatten().flat_map(|id| {
-            let bytes = id.bytes().map(u64::from);
-            bytes.chain([u64::MAX])
-        });
         Self {
             nodes: graph.nodes(),
             attributes: graph.attributes.cols(),
             attribute_values: attribute_values.0,
-            ids: Mix::default().words(bytes).0,
+            ids: of_ids(graph.ids.iter().flatten()),
             layers: layers.collect(),
         }
+    }
+
+    /// That of the same graph whose nodes have no ids: a model does not know them.
+    #[must_use]
+    pub fn without_ids(self) -> Self {
+        Self { ids: of_ids([]), ..self }
     }
 
     /// The first difference in words, this graph being the earlier one; none if they agree.
@@ -76,6 +78,11 @@ impl Fingerprint {
             })
             .or_else(|| content("node ids", self.ids == other.ids))
     }
+}
+
+fn of_ids<'a>(ids: impl IntoIterator<Item = &'a String>) -> u64 {
+    let words = ids.into_iter().flat_map(|id| id.bytes().map(u64::from).chain([u64::MAX]));
+    Mix::default().words(words).0
 }
 
 /// Mixes words into a number, in their order.
@@ -149,5 +156,6 @@ mod tests {
         let ids = (0..40).map(|n| format!("p{n}")).collect();
         let named = planted().with_ids(ids).unwrap().fingerprint();
         assert_eq!(planted().fingerprint().difference(&named).unwrap(), "other node ids");
+        assert_eq!(named.without_ids(), planted().fingerprint());
     }
 }

@@ -156,7 +156,7 @@ impl Model {
     ) -> Result<Self> {
         let columns = config.preprocessing().columns(graph);
         let model = Self::new(config, weights)?.with_space(graph.features().cloned())?;
-        Ok(model.with_columns(columns)?.with_graph(Some(graph.fingerprint())))
+        Ok(model.with_columns(columns)?.with_graph(Some(graph.fingerprint().without_ids())))
     }
 
     /// Keeps what tells the graph it was trained on from others.

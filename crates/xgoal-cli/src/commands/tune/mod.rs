@@ -131,7 +131,7 @@ fn run_folder(out: &Path, trial: &Trial, seed: u64) -> PathBuf {
 /// The runs that are not there yet. Folders with other runs are refused.
 fn jobs(args: &TuneArgs, all: &[Trial], graph: &MultiplexGraph) -> anyhow::Result<Vec<Job>> {
     let mut jobs = Vec::new();
-    let print = graph.fingerprint();
+    let print = graph.fingerprint().without_ids();
     for trial in all {
         for seed in seeds(args, &trial.config) {
             let mut settings = trial.config.settings().clone();
