@@ -3,7 +3,7 @@
 
     python3 scripts/screenshots.py target/release/xgoal ../shared/data/acm.mat [--run RUN]
 
-Trains with the paper's settings and seed 1 unless a run is given, writes report and plots beside it, and the
+Trains with the preset `acm` and seed 1 unless a run is given, writes report and plots beside it, and the
 pictures into docs/images. Needs Debian's chromium and chromium-driver.
 """
 
