@@ -1,12 +1,12 @@
 //! Ctrl-C (or a polite kill): exit code 130, at once or, while training, after the epoch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use xgoal::io::unfinished;
 
 static HELD: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
-static ANSWER: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+static ANSWER: Mutex<Option<Arc<dyn Fn() + Send + Sync>>> = Mutex::new(None);
 
 /// From here on an interruption ends the process with the documented code.
 pub fn listen() {
@@ -16,9 +16,9 @@ pub fn listen() {
             unfinished::abandon();
             std::process::exit(130);
         }
-        if let Some(answer) = &*ANSWER.lock().unwrap_or_else(PoisonError::into_inner) {
-            answer();
-        }
+        let answer = ANSWER.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Nobody may read what it says; the second interruption must be heard all the same.
+        answer.map(|answer| std::thread::spawn(move || answer()));
     });
 }
 
@@ -26,8 +26,8 @@ pub fn listen() {
 pub struct Hold(());
 
 /// Holds interruptions back. The answer is given at once, on another thread, however long it is until somebody looks.
-pub fn hold(answer: impl Fn() + Send + 'static) -> Hold {
-    *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(answer));
+pub fn hold(answer: impl Fn() + Send + Sync + 'static) -> Hold {
+    *ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(answer));
     HELD.store(true, Ordering::SeqCst);
     Hold(())
 }

@@ -39,7 +39,7 @@ impl Progress {
     }
 
     /// Says that training stops, once it is told to.
-    pub fn stopping(&self, output: &Output) -> impl Fn() + Send + 'static {
+    pub fn stopping(&self, output: &Output) -> impl Fn() + Send + Sync + 'static {
         let (bar, output) = (self.bar.clone(), *output);
         move || {
             bar.suspend(|| output.say("stopping after this epoch; once more to stop at once"));

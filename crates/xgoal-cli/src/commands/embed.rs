@@ -23,9 +23,14 @@ struct Report {
     features: Option<Vec<BlockReport>>,
 }
 
+/// Refuses embeddings that could not be written, or the ids beside them.
+fn check(path: &Path, format: Format) -> xgoal::Result<()> {
+    embeddings::files(path, format).iter().try_for_each(|file| target::check_file(file))
+}
+
 pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
     let format = format_of(&args.out, args.format)?;
-    target::check_file(&args.out)?;
+    check(&args.out, format)?;
     let Loaded { model, graph, features } = load(args, output)?;
     let mut outputs: Vec<(PathBuf, usize)> = Vec::new();
     if args.per_layer {
@@ -36,6 +41,7 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
                 let message = format!("--per-layer: two layers would be written to {path}");
                 return Err(Usage(message).into());
             }
+            check(&path, format)?;
             outputs.push((path, at));
         }
     }

@@ -6,7 +6,7 @@ use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use xgoal::eval::Report as Scores;
-use xgoal::graph::MultiplexGraph;
+use xgoal::graph::{Fingerprint, MultiplexGraph};
 use xgoal::io::{atomic, target};
 use xgoal::run::{Run, Unfinished};
 use xgoal::settings::{Config, Settings};
@@ -55,12 +55,13 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     target::make_folder(&args.out)?;
 
+    let print = graph.fingerprint().without_ids();
     let (mut rows, mut interrupted) = (Vec::new(), false);
     for (i, (point, config)) in points.iter().zip(&configs).enumerate() {
         let name = grid.name(point);
         output.say(format!("{} of {}: {name}", i + 1, points.len()));
         let folder = args.out.join(&name);
-        if !one(&folder, &graph, config, output)? {
+        if !one(&folder, &graph, &print, config, output)? {
             interrupted = true;
             break;
         }
@@ -92,10 +93,11 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
 fn one(
     folder: &Path,
     graph: &MultiplexGraph,
+    print: &Fingerprint,
     config: &Config,
     output: &Output,
 ) -> anyhow::Result<bool> {
-    let unfinished = match trials::found(folder, config, &graph.fingerprint().without_ids())? {
+    let unfinished = match trials::found(folder, config, print)? {
         Found::Finished => return Ok(true),
         Found::Unfinished => Some(Unfinished::open(folder)?),
         Found::Nothing => None,

@@ -14,10 +14,12 @@
 use super::signal::Attributes;
 use super::smooth::smooth;
 use super::{MultiplexGraph, sums};
-use crate::matrix::{Csr, Dense, Matrix, centre, leading};
+use crate::matrix::{Csr, Dense, centre, leading};
 use crate::random::{Purpose, Stream};
 use rayon::prelude::*;
 
+/// Attributes of which more than this share is not zero are dense.
+const DENSE: f64 = 0.5;
 /// Nodes that are looked at, evenly spread.
 const NODES: usize = 4096;
 /// Neighbours of each that are looked at, evenly spread.
@@ -71,6 +73,12 @@ impl MultiplexGraph {
         rise(eigenvalues(smoothed(&|node| node)), by_chance)
     }
 
+    /// Whether most attributes are not zero, however they are stored.
+    pub(crate) fn has_dense_attributes(&self) -> bool {
+        let attributes = self.attributes();
+        attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
+    }
+
     /// Bytes that measuring any of these takes beside the graph, about: entries by row and by column with a list of columns
     /// between, the vectors that are iterated, the sum of layers, and dense attributes before and after a pass.
     pub(crate) fn rise_bytes(&self) -> u64 {
@@ -79,13 +87,16 @@ impl MultiplexGraph {
         let edges: usize = self.layers().iter().map(|layer| layer.adjacency.nnz()).sum();
         let joined = 1.0 + (edges as f64 / nodes as f64).min(NEIGHBOURS as f64);
         let stored = self.attributes().nonzeros() as f64 / nodes as f64;
-        let entries = looked * (stored * joined).min(columns as f64);
-        let vectors = (VECTORS * 3) as f64 * (looked + columns as f64);
-        let smoothed = match self.attributes() {
-            Matrix::Dense(m) => 8 * m.values().len() as u64,
-            Matrix::Sparse(_) => 0,
+        // Nodes' own attributes are there beside those that were dealt out.
+        let own = 32.0 * looked * stored;
+        let through = 20.0 * looked * (stored * joined).min(columns as f64);
+        let at_work = 8.0 * stored * joined * rayon::current_num_threads() as f64;
+        let vectors = (8 * VECTORS * 3) as f64 * (looked + columns as f64);
+        let smoothed = match self.has_dense_attributes() {
+            true => 8 * (nodes * columns) as u64,
+            false => 0,
         };
-        (20.0 * entries + 8.0 * vectors) as u64 + 8 * edges as u64 + smoothed
+        (own.max(through) + at_work + vectors) as u64 + 8 * edges as u64 + smoothed
     }
 
     fn rises(&self, layers: &[&Csr]) -> Vec<f64> {
@@ -232,6 +243,7 @@ fn eigenvalues(mut rows: Vec<Row>) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::graph::Layer;
+    use crate::matrix::Matrix;
 
     /// Four classes of 100 nodes, attributes of which `apart` is theirs and the rest noise, and a layer of 8 edges a
     /// node of which a share stays within the class.

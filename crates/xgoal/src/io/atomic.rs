@@ -18,6 +18,9 @@ const PREFIX: &str = ".xgoal-";
 /// Characters of the target's name that a temporary one repeats, so that it does not get too long.
 const LONGEST: usize = 32;
 
+/// Characters that make a temporary name one of its own.
+const RANDOM: usize = 6;
+
 /// Writes a file so that a reader sees the old one or the new one, never half of it.
 pub fn write(
     path: &Path,
@@ -26,7 +29,7 @@ pub fn write(
     write_seekable(path, |file| buffered(file, content))
 }
 
-/// The same, and the file that was there before is kept under the name `previous`.
+/// The same, and what was there before, a file or a link, is kept under the name `previous`.
 ///
 /// A kill between the two renames leaves the previous file alone, which is whole.
 pub fn write_keeping(
@@ -47,6 +50,7 @@ pub fn write_seekable(
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<()> {
     let path = &behind_links(path)?;
+    check_replaceable(path)?;
     put(beside(path, content)?, path)
 }
 
@@ -54,10 +58,19 @@ pub fn write_seekable(
 pub fn clear(path: &Path) -> Result<()> {
     let folder = folder_of(path);
     let prefix = temporary_prefix(path);
+    let is_left = |name: &str| {
+        let random = name.strip_prefix(&prefix);
+        random.is_some_and(|r| r.len() == RANDOM && r.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
     for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
         let entry = entry.map_err(|e| Error::io(folder, e))?;
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            std::fs::remove_file(entry.path()).map_err(|e| Error::io(&entry.path(), e))?;
+        if entry.file_name().to_str().is_some_and(is_left) {
+            match std::fs::remove_file(entry.path()) {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(Error::io(&entry.path(), e));
+                }
+                _ => (),
+            }
         }
     }
     Ok(())
@@ -91,11 +104,10 @@ fn beside(
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<tempfile::NamedTempFile> {
     let error = |e| Error::io(path, e);
-    check_replaceable(path)?;
     let folder = folder_of(path);
     let prefix = temporary_prefix(path);
     let mut temporary = tempfile::Builder::new();
-    let temporary = temporary.prefix(&prefix).permissions_like_a_new_file();
+    let temporary = temporary.prefix(&prefix).rand_bytes(RANDOM).permissions_like_a_new_file();
     let mut file = unfinished::begin(|| temporary.tempfile_in(folder), |file| file.path())
         .map_err(|e| refusal(folder, e))?;
     content(file.as_file_mut()).map_err(error)?;
@@ -216,6 +228,15 @@ mod tests {
         assert_eq!(read(), [b"2", b"1"]);
         write(b"3").unwrap();
         assert_eq!(read(), [b"3", b"2"]);
+        // A state that was moved elsewhere and linked.
+        #[cfg(unix)]
+        {
+            let far = folder.path().join("far");
+            std::fs::rename(&path, &far).unwrap();
+            std::os::unix::fs::symlink(&far, &path).unwrap();
+            write(b"4").unwrap();
+            assert_eq!(read(), [b"4", b"3"]);
+        }
     }
 
     #[test]
@@ -226,8 +247,11 @@ mod tests {
             let path = folder.path().join(target);
             let litter = beside(&path, |_| Ok(())).unwrap().keep().unwrap().1;
             let other = beside(&folder.path().join("another"), |_| Ok(())).unwrap();
+            let longer = beside(&folder.path().join(format!("{target}-b")), |_| Ok(())).unwrap();
             clear(&path).unwrap();
             assert!(!litter.exists() && other.path().exists());
+            // A long name is told from others by its beginning only.
+            assert!(target == long || longer.path().exists());
         }
     }
 

@@ -65,12 +65,7 @@ pub fn write(folder: &Path, generated: &Generated) -> Result<Written> {
     if planted.words == 0 && *dense == 0 {
         return Err(Error::Data("no attributes to write: expected sparse or dense ones".into()));
     }
-    target::check_folder(folder)?;
-    let manifest = folder.join("graph.toml");
-    if manifest.exists() {
-        let folder = folder.display();
-        return Err(Error::Data(format!("{folder}: there is already a source here")));
-    }
+    target::check_for_source(folder)?;
     let mut draft = Draft::new(folder)?;
     let mut new = |name: &str| {
         let path = folder.join(name);

@@ -14,6 +14,10 @@ pub fn check_file(path: &Path) -> Result<()> {
 /// Refuses a folder that could not be made or written into.
 pub fn check_folder(path: &Path) -> Result<()> {
     let there = path.ancestors().find(|p| p.exists()).unwrap_or(Path::new("."));
+    if let Some(link) = path.ancestors().find(|p| p.is_symlink() && !p.exists()) {
+        let link = link.display();
+        return Err(Error::Data(format!("{link}: a link that leads nowhere; expected a folder")));
+    }
     if !there.is_dir() {
         return Err(match std::fs::read_dir(there) {
             Err(e) if there != path => Error::io(path, e),
@@ -27,6 +31,16 @@ pub fn check_folder(path: &Path) -> Result<()> {
         Error::Io { source, .. } => Error::io(path, source),
         other => other,
     })
+}
+
+/// Refuses a folder that could not be made or written into, or holds a source.
+pub fn check_for_source(path: &Path) -> Result<()> {
+    check_folder(path)?;
+    if path.join("graph.toml").exists() {
+        let path = path.display();
+        return Err(Error::Data(format!("{path}: there is already a source here")));
+    }
+    Ok(())
 }
 
 /// Makes a folder, and those it is in, where they are not there.

@@ -39,13 +39,13 @@ pub(super) fn complete<T>(begun: &Path, put: impl FnOnce() -> T) -> T {
     done
 }
 
-/// What is there but a folder with other things in it.
+/// Removes a file, or a folder if it is empty.
 fn remove(path: &Path) {
     // Nobody is there to be told that it did not work.
     let _ = if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
 }
 
-/// A folder in the making. Unless it is [kept](Self::keep), it goes, and what was put into it; what was there before stays.
+/// A folder in the making, in which nothing is written over. Unless it is [kept](Self::keep), what was made goes.
 #[derive(Debug)]
 pub(super) struct Draft {
     made: Vec<PathBuf>,
@@ -66,13 +66,17 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A file that is to be written into the folder. What a killed process left of it is taken away.
+    /// A file that is to be written into the folder. What a killed process left half written is taken away.
     pub(super) fn add(&mut self, file: &Path) -> Result<()> {
-        atomic::clear(file)?;
-        if !file.exists() {
-            list().push(file.to_path_buf());
-            self.made.push(file.to_path_buf());
+        if file.symlink_metadata().is_ok() {
+            let file = file.display();
+            return Err(Error::Data(format!(
+                "{file}: already there; expected a folder without it"
+            )));
         }
+        atomic::clear(file)?;
+        list().push(file.to_path_buf());
+        self.made.push(file.to_path_buf());
         Ok(())
     }
 
@@ -113,10 +117,16 @@ mod tests {
         draft(false, &["one", "two"]);
         assert!(!folder.path().join("a").exists());
         draft(true, &["one"]);
+        std::fs::write(inside.join("one"), "mine").unwrap();
         std::fs::write(inside.join(".xgoal-two-abc123"), "left by another").unwrap();
-        draft(false, &["one", "two"]);
-        let names: Vec<_> =
-            std::fs::read_dir(&inside).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names, ["one"]);
+        draft(false, &["two"]);
+        let names = || -> Vec<_> {
+            std::fs::read_dir(&inside).unwrap().map(|e| e.unwrap().file_name()).collect()
+        };
+        assert_eq!(names(), ["one"]);
+        let refused = Draft::new(&inside).unwrap().add(&inside.join("one")).unwrap_err();
+        assert!(refused.to_string().contains("one: already there"), "{refused}");
+        assert_eq!(names(), ["one"]);
+        assert_eq!(std::fs::read(inside.join("one")).unwrap(), b"mine");
     }
 }

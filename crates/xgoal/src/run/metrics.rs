@@ -1,5 +1,6 @@
 //! `metrics.jsonl`: a line per epoch, cut back to what a state knows when a run goes on.
 
+use crate::engine::Stage;
 use crate::error::{Error, ParseError, Result};
 use crate::train::{EpochRecord, StageReport};
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,14 @@ impl Metrics {
                 ParseError::new(message).in_file(&path)
             };
             let read = Epoch::parse(&line, number).map_err(wrong)?;
+            if ![Stage::Warmup, Stage::Joint].iter().any(|stage| stage.as_str() == read.stage) {
+                return Err(wrong(ParseError::new(format!(
+                    "line {number}: stage `{}`; expected `warmup` or `joint`",
+                    read.stage
+                ))));
+            }
             let stage = stages.iter().position(|s| s.name == read.stage);
+            // One of an epoch that the state does not know yet.
             let Some(stage) = stage.filter(|at| read.epoch < stages[*at].epochs) else { break };
             let place = Some((stage, read.epoch));
             if place <= last {
@@ -181,6 +189,7 @@ mod tests {
             ([a.as_bytes(), b"\"\xfe\"\n"].concat(), "line 2: invalid utf-8"),
             ([&a[..], &c, &b].concat().into_bytes(), "line 3: joint epoch 1; expected a later"),
             ([&a[..], &a].concat().into_bytes(), "line 2: joint epoch 0; expected a later"),
+            ([&a[..], &line("other", 0)].concat().into_bytes(), "line 2: stage `other`"),
         ] {
             std::fs::write(&path, &text).unwrap();
             let stages = ran(&[("joint", 3)]);

@@ -150,8 +150,10 @@ fn settings_differ(
     if !path.exists() {
         return Ok(None);
     }
-    // What an earlier release did not write yet is as it was then, the default.
-    let mut written = Settings::default();
+    // What an earlier release did not write yet is as it was then, the default; where that is `auto`, what came of it is
+    // not known, and taken to be the same.
+    let known = Settings { prototypes: begun.prototypes, ..Settings::default() };
+    let mut written = known.settled_as(begun);
     written.read_file(&path)?;
     Ok(begun.difference_to_written(written, choice))
 }
@@ -238,7 +240,10 @@ impl Run {
         {
             return Ok(());
         }
-        for path in all_files(folder).filter(|path| path.exists()) {
+        // Last the file that says that this is a run.
+        let config = config_path(folder);
+        let others = all_files(folder).filter(|path| *path != config && path.exists());
+        for path in others.chain([config.clone()]) {
             std::fs::remove_file(&path).map_err(|e| Error::io(&path, e))?;
         }
         Ok(())

@@ -26,8 +26,6 @@ use crate::error::Result;
 use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};
 use std::cell::LazyCell;
 
-/// Attributes of which more than this share is not zero are dense.
-const DENSE: f64 = 0.5;
 /// Attributes that are less alike than this over the edges of every layer do not tell who is joined; dense ones are mostly
 /// noise then.
 const TELLING: f64 = 0.5;
@@ -60,9 +58,9 @@ const HARDLY: f64 = 1.0;
 
 impl Settings {
     /// Whether the graph is looked at for what is `auto`.
-    pub(crate) fn looks_at_graph(&self) -> bool {
+    pub(crate) fn looks_at_graph(&self, layers: usize) -> bool {
         (self.layers.is_none() && !self.any_per_layer())
-            || self.mean_weights.is_none()
+            || (self.mean_weights.is_none() && layers > 1)
             || self.encoder.is_none()
             || self.start.is_none()
     }
@@ -82,7 +80,7 @@ impl Settings {
         let mut reasons = Vec::new();
         let mut names = graph.layer_names();
         let open = self.layers.is_none() && !self.any_per_layer();
-        let dense = is_dense(graph);
+        let dense = graph.has_dense_attributes();
         let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
         let own = LazyCell::new(|| graph.own_rise());
         // Dense attributes are judged by who is joined alone.
@@ -225,11 +223,6 @@ impl Settings {
             || matches!(self.layer_weights, PerLayer::Each(_))
             || matches!(self.mean_weights, Some(PerLayer::Each(_)))
     }
-}
-
-fn is_dense(graph: &MultiplexGraph) -> bool {
-    let attributes = graph.attributes();
-    attributes.nonzeros() as f64 > DENSE * attributes.rows() as f64 * attributes.cols() as f64
 }
 
 /// What to do to the columns of dense attributes, and why. Nothing would be left of columns of which none varies.

@@ -62,7 +62,7 @@ impl Destination {
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Npz(path) => target::check_file(path),
-            Self::Tables(folder) => tables::check_free(folder),
+            Self::Tables(folder) => target::check_for_source(folder),
         }
     }
 }

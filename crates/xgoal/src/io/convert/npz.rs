@@ -26,7 +26,6 @@ const EXACT: i64 = 1 << 53;
 
 pub(super) fn write(path: &Path, graph: &MultiplexGraph) -> Result<()> {
     check(path, graph)?;
-    atomic::clear(path)?;
     atomic::write_seekable(path, |file| {
         let mut npz = NpzWriter::new(file);
         content(&mut npz, graph)?;

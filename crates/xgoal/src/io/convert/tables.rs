@@ -26,7 +26,7 @@ struct Folder<'a> {
 
 pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Result<Vec<PathBuf>> {
     check(path, graph)?;
-    check_free(path)?;
+    target::check_for_source(path)?;
     let draft = Draft::new(path)?;
     let ids = match graph.has_integer_ids() {
         true => Vec::new(),
@@ -53,16 +53,6 @@ pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Res
     folder.draft.keep();
     folder.files.push(manifest);
     Ok(folder.files)
-}
-
-/// Refuses a folder that cannot be written into or holds a source.
-pub(super) fn check_free(path: &Path) -> Result<()> {
-    target::check_folder(path)?;
-    if path.join("graph.toml").exists() {
-        let path = path.display();
-        return Err(Error::Data(format!("{path}: there is already a source here")));
-    }
-    Ok(())
 }
 
 /// Refuses what would be read back as something else.
