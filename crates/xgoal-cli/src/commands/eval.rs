@@ -66,7 +66,7 @@ pub fn task(graph: &MultiplexGraph) -> xgoal::Result<Task<'_>> {
         test: &splits.test,
         ids: graph.ids(),
     };
-    task.check_splits()?;
+    task.check()?;
     Ok(task)
 }
 

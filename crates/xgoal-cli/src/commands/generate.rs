@@ -7,6 +7,9 @@ use xgoal::graph::planted::{MOST_NODES, Planted};
 use xgoal::io::generate::{self, Generated, Written};
 use xgoal::machine;
 
+/// Columns that a source may have are more, but a row of so many is a gigabyte.
+const MOST_FEATURES: usize = 1 << 28;
+
 #[derive(Serialize)]
 struct Report {
     source: String,
@@ -43,6 +46,11 @@ fn generated(args: &GenerateArgs) -> anyhow::Result<Generated> {
     }
     if args.nodes > MOST_NODES {
         return usage(format!("--nodes {}: expected at most {MOST_NODES}", args.nodes));
+    }
+    for (flag, given) in [("features", args.features), ("dense-features", args.dense_features)] {
+        if given > MOST_FEATURES {
+            return usage(format!("--{flag} {given}: expected at most {MOST_FEATURES}"));
+        }
     }
     if args.degree >= args.nodes {
         return usage(format!(

@@ -53,9 +53,13 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
     say_chosen(&first, output);
     trials::say_unscored(&graph, output);
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
+    let print = graph.fingerprint().without_ids();
+    // Nothing is trained where one of the folders holds another run.
+    for (point, config) in points.iter().zip(&configs) {
+        trials::found(&args.out.join(grid.name(point)), config, &print)?;
+    }
     target::make_folder(&args.out)?;
 
-    let print = graph.fingerprint().without_ids();
     let (mut rows, mut interrupted) = (Vec::new(), false);
     for (i, (point, config)) in points.iter().zip(&configs).enumerate() {
         let name = grid.name(point);

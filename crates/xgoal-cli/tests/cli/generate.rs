@@ -51,6 +51,10 @@ fn what_cannot_be_planted_is_refused() {
     assert_says(&refused(&["--degree", "100000"]), &["--degree 100000", "at most 1199", "1200"]);
     let many = refused(&["--nodes", "100000000000"]);
     assert_eq!(many, "--nodes 100000000000: expected at most 4294967294");
+    for flag in ["--features", "--dense-features"] {
+        let many = refused(&[flag, "4294967296"]);
+        assert_eq!(many, format!("{flag} 4294967296: expected at most 268435456"));
+    }
     assert!(!sandbox.exists("g"));
     sandbox.xgoal(&["generate", "--out", "g"]).done();
     let again = sandbox.xgoal(&["generate", "--out", "g"]).refused(3);

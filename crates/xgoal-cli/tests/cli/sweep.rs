@@ -1,4 +1,4 @@
-use crate::common::{QUICK, Sandbox, assert_says, planted};
+use crate::common::{QUICK, Sandbox, assert_says, planted, small_graph};
 use crate::npz::Npz;
 use xgoal::graph::planted::Planted;
 
@@ -85,6 +85,29 @@ fn runs_on_another_graph_are_not_taken_for_those_of_this_one() {
         &other.refused_after_words(2),
         &["s/lr=0.001: there is a run on another graph here"],
     );
+    // Nothing is begun anew either where only some of the folders hold a run.
+    std::fs::remove_file(sandbox.path("s/lr=0.001/model.safetensors")).unwrap();
+    let other = sweep(&sandbox, &grid);
+    assert_says(&other.refused_after_words(2), &["s/lr=0.002: there is a run on another graph"]);
+    assert!(sandbox.exists("s/lr=0.001/embeddings.npy"));
+}
+
+#[test]
+fn labels_that_cannot_score_do_not_end_a_sweep() {
+    let sandbox = Sandbox::empty();
+    let graph = small_graph();
+    let mut npz = Npz::of(&graph);
+    let train = graph.splits().unwrap().train[0] as usize;
+    let classes = graph.labels().unwrap().classes.iter().enumerate();
+    let class = |(n, c): (usize, &Option<u32>)| match n == train {
+        true => -1,
+        false => c.map_or(-1, i64::from),
+    };
+    npz.integers("label", &classes.map(class).collect::<Vec<_>>());
+    sandbox.write("graph.npz", npz.bytes());
+    let outcome = sweep(&sandbox, &["--set", "lr=0.001,0.002"]).done();
+    assert_says(&outcome.stderr, &["no scores: ", "of the train split has no label"]);
+    assert!(sandbox.text("s/sweep.csv").lines().count() == 3);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-use crate::common::{Outcome, QUICK, Sandbox, assert_keys, assert_says, overlapping};
+use crate::common::{Outcome, QUICK, Sandbox, assert_keys, assert_says, overlapping, small_graph};
+use crate::npz::Npz;
 
 fn tune(sandbox: &Sandbox, more: &[&str]) -> Outcome {
     sandbox.xgoal(&[&["tune", "graph.npz", "--out", "t"], &QUICK[..], more].concat())
@@ -62,6 +63,19 @@ fn settings_are_tried_once_and_ranked() {
     assert_says(&little.refused(4), &["memory limit"]);
     let other = tune(&sandbox, &[&SEARCH[..], &["--set", "dim=4"]].concat());
     assert_says(&other.refused(2), &["with other settings"]);
+}
+
+#[test]
+fn what_auto_left_out_does_not_make_settings_differ() {
+    let sandbox = Sandbox::empty();
+    let graph = small_graph();
+    let mut npz = Npz::of(&graph);
+    npz.sparse("again", &graph.layers()[0].adjacency);
+    sandbox.write("graph.npz", npz.bytes());
+    let search = ["--search", "lr=0.001,0.002", "--trials", "5", "--seeds", "1", "--json"];
+    let outcome = tune(&sandbox, &search).done();
+    assert_says(&outcome.stderr, &["again left out"]);
+    assert_eq!(outcome.json()["trials"].as_array().unwrap().len(), 2);
 }
 
 #[test]

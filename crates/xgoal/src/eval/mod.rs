@@ -62,8 +62,20 @@ pub struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Refuses splits that share nodes: what the classifier has learnt or was chosen by is not to be scored.
-    pub fn check_splits(&self) -> Result<()> {
+    /// Refuses what cannot be scored, whatever the embeddings are: nodes without a class, fewer test nodes than classes,
+    /// which k-means could not find, and splits that share nodes, as what the classifier has learnt or was chosen by is
+    /// not to be scored.
+    pub fn check(&self) -> Result<()> {
+        for (split, nodes) in [("train", self.train), ("val", self.val), ("test", self.test)] {
+            self.classes_of(split, nodes)?;
+        }
+        if self.test.len() < self.classes {
+            return Err(Error::Data(format!(
+                "evaluation: the test split has {} nodes, expected one or more for each of {} classes",
+                self.test.len(),
+                self.classes
+            )));
+        }
         let Some(overlap) = Overlap::find(self.train, self.val, self.test) else { return Ok(()) };
         let id = self.ids.and_then(|ids| ids.get(overlap.node as usize));
         let id = id.map_or_else(|| overlap.node.to_string(), |id| quoted(id));
@@ -71,6 +83,38 @@ impl Task<'_> {
             "evaluation: {}; expected splits without common nodes",
             overlap.describe(&id)
         )))
+    }
+
+    /// The classes of one split's nodes.
+    fn classes_of(&self, split: &str, nodes: &[u32]) -> Result<Vec<u32>> {
+        if nodes.is_empty() {
+            return Err(Error::Data(format!("evaluation: the {split} split has no nodes")));
+        }
+        let mut labels = Vec::with_capacity(nodes.len());
+        for &node in nodes {
+            match self.labels.get(node as usize) {
+                None => {
+                    return Err(Error::Data(format!(
+                        "evaluation: the {split} split has node {node}, expected less than {}",
+                        self.labels.len()
+                    )));
+                }
+                Some(None) => {
+                    return Err(Error::Data(format!(
+                        "evaluation: node {node} of the {split} split has no label"
+                    )));
+                }
+                Some(Some(label)) if *label as usize >= self.classes => {
+                    return Err(Error::Data(format!(
+                        "evaluation: node {node} of the {split} split has class {label}, \
+                         expected less than {}",
+                        self.classes
+                    )));
+                }
+                Some(Some(label)) => labels.push(*label),
+            }
+        }
+        Ok(labels)
     }
 }
 
@@ -113,10 +157,14 @@ pub struct Report {
 /// Runs the whole protocol.
 pub fn evaluate(embeddings: &Dense<f32>, task: &Task<'_>, protocol: &Protocol) -> Result<Report> {
     check(embeddings, task, protocol)?;
-    task.check_splits()?;
-    let train = labelled(embeddings, task, "train", task.train)?;
-    let val = labelled(embeddings, task, "val", task.val)?;
-    let test = labelled(embeddings, task, "test", task.test)?;
+    task.check()?;
+    let labelled = |split, nodes| -> Result<Rows<f32>> {
+        let labels = task.classes_of(split, nodes)?;
+        Ok(Rows { values: embeddings.select_rows(nodes), labels })
+    };
+    let train = labelled("train", task.train)?;
+    let val = labelled("val", task.val)?;
+    let test = labelled("test", task.test)?;
 
     let classifier = Classifier { classes: task.classes, steps: protocol.steps, lr: protocol.lr };
     let stream = Stream::new(protocol.seed, Purpose::Classifier);
@@ -173,43 +221,6 @@ fn check(embeddings: &Dense<f32>, task: &Task<'_>, protocol: &Protocol) -> Resul
         )));
     }
     Ok(())
-}
-
-/// The embeddings and classes of one split.
-fn labelled(
-    embeddings: &Dense<f32>,
-    task: &Task<'_>,
-    split: &str,
-    nodes: &[u32],
-) -> Result<Rows<f32>> {
-    if nodes.is_empty() {
-        return Err(Error::Data(format!("evaluation: the {split} split has no nodes")));
-    }
-    let mut labels = Vec::with_capacity(nodes.len());
-    for &node in nodes {
-        match task.labels.get(node as usize) {
-            None => {
-                return Err(Error::Data(format!(
-                    "evaluation: the {split} split has node {node}, expected less than {}",
-                    task.labels.len()
-                )));
-            }
-            Some(None) => {
-                return Err(Error::Data(format!(
-                    "evaluation: node {node} of the {split} split has no label"
-                )));
-            }
-            Some(Some(label)) if *label as usize >= task.classes => {
-                return Err(Error::Data(format!(
-                    "evaluation: node {node} of the {split} split has class {label}, \
-                     expected less than {}",
-                    task.classes
-                )));
-            }
-            Some(Some(label)) => labels.push(*label),
-        }
-    }
-    Ok(Rows { values: embeddings.select_rows(nodes), labels })
 }
 
 #[cfg(test)]
@@ -292,7 +303,7 @@ mod tests {
         assert!(refused(|p| p.labels[7] = Some(3)).contains("class 3"));
         assert!(refused(|p| p.labels.truncate(300)).contains("301 rows"));
         assert!(refused(|p| p.embeddings.values_mut()[11] = f32::NAN).contains("row 2 has NaN"));
-        assert!(refused(|p| p.splits[2].truncate(2)).contains("3 clusters for 2 points"));
+        assert!(refused(|p| p.splits[2].truncate(2)).contains("test split has 2 nodes"));
     }
 
     #[test]

@@ -31,9 +31,10 @@ impl Unfinished {
             return Err(nothing("there is no such folder"));
         }
         if !checkpoints.exist() {
-            return Err(nothing(match Run::is_finished(folder) {
-                true => "there is no saved state (a finished run has none)",
-                false => "no run was begun here; leave out --resume to begin one",
+            return Err(nothing(match (Run::is_finished(folder), config_path(folder).exists()) {
+                (true, _) => "there is no saved state (a finished run has none)",
+                (_, true) => "neither state nor model is there any more; choose another folder",
+                _ => "no run was begun here; leave out --resume to begin one",
             }));
         }
         let lock = Lock::take(folder)?;

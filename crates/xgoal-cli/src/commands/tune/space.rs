@@ -82,7 +82,7 @@ impl Space {
             draws += 1;
             if seen.insert(at) {
                 let config = resolve(&self.combination(at))?;
-                if trials.iter().all(|trial| trial.config != config) {
+                if trials.iter().all(|trial| trial.config.settings() != config.settings()) {
                     trials.push(self.trial(trials.len() + 1, config));
                 }
             }
