@@ -2,6 +2,7 @@
 
 use crate::npz::Npz;
 use serde_json::Value;
+use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use xgoal::graph::MultiplexGraph;
@@ -108,6 +109,11 @@ impl Sandbox {
     /// Starts `xgoal`, whose words on standard error can be read.
     pub fn start_heard(&self, args: &[&str]) -> Child {
         self.command(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Starts `xgoal`, which says on standard error what it has to say to this pipe.
+    pub fn start_into(&self, pipe: PipeWriter, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::null()).stderr(pipe).spawn().unwrap()
     }
 
     /// Starts `xgoal`, whose reader goes away before a word was said.

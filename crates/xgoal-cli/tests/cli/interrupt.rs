@@ -2,7 +2,7 @@
 
 use crate::common::{Sandbox, assert_says, planted};
 use crate::npz::Npz;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -159,6 +159,34 @@ const LONG: [&str; 10] = [
     "--out",
     "run",
 ];
+
+#[test]
+fn a_second_interruption_ends_it_though_nobody_reads_the_answer_to_the_first() {
+    let sandbox = sandbox();
+    let (_unread, pipe) = std::io::pipe().unwrap();
+    let mut full = pipe.try_clone().unwrap();
+    let mut child = sandbox.start_into(pipe, &LONG);
+    while !sandbox.exists("run/config.toml") {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it could be interrupted");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Until nothing goes in any more.
+    std::thread::spawn(move || while full.write_all(&[b' '; 4096]).is_ok() {});
+    std::thread::sleep(Duration::from_millis(500));
+    send_interrupt(&child);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "clusters are still being found");
+    send_interrupt(&child);
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            panic!("the second interruption was not heard");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
 
 #[test]
 fn an_interruption_is_answered_at_once() {
