@@ -1,7 +1,7 @@
 //! The library's one error type: which file, line or key, what was found, what was expected.
 
 use crate::machine::format_bytes;
-use crate::settings::nearest::nearest;
+use crate::words::nearest;
 use std::path::{Path, PathBuf};
 
 /// A result whose error is [`Error`].

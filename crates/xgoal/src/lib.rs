@@ -51,5 +51,6 @@ pub mod run;
 pub mod settings;
 pub mod similar;
 pub mod train;
+mod words;
 
 pub use error::{Error, ParseError, Result};

@@ -4,11 +4,8 @@ use crate::output::{Output, Usage, bytes, count};
 use serde::Serialize;
 use std::time::Instant;
 use xgoal::graph::planted::{MOST_NODES, Planted};
-use xgoal::io::generate::{self, Generated, Written};
+use xgoal::io::generate::{self, Generated, MOST_FEATURES, Written};
 use xgoal::machine;
-
-/// Columns that a source may have are more, but a row of so many is a gigabyte.
-const MOST_FEATURES: usize = 1 << 28;
 
 #[derive(Serialize)]
 struct Report {

@@ -6,7 +6,7 @@ use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use xgoal::eval::Report as Scores;
-use xgoal::graph::{Fingerprint, MultiplexGraph};
+use xgoal::graph::MultiplexGraph;
 use xgoal::io::{atomic, target};
 use xgoal::run::{Run, Unfinished};
 use xgoal::settings::{Config, Settings};
@@ -55,9 +55,10 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     let print = graph.fingerprint().without_ids();
     // Nothing is trained where one of the folders holds another run.
-    for (point, config) in points.iter().zip(&configs) {
-        trials::found(&args.out.join(grid.name(point)), config, &print)?;
-    }
+    let found = |(point, config): (&Vec<String>, &Config)| {
+        trials::found(&args.out.join(grid.name(point)), config, &print)
+    };
+    let found: Vec<Found> = points.iter().zip(&configs).map(found).collect::<Result<_, _>>()?;
     target::make_folder(&args.out)?;
 
     let (mut rows, mut interrupted) = (Vec::new(), false);
@@ -65,7 +66,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         let name = grid.name(point);
         output.say(format!("{} of {}: {name}", i + 1, points.len()));
         let folder = args.out.join(&name);
-        if !one(&folder, &graph, &print, config, output)? {
+        if !one(&folder, &graph, found[i], config, output)? {
             interrupted = true;
             break;
         }
@@ -97,11 +98,11 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
 fn one(
     folder: &Path,
     graph: &MultiplexGraph,
-    print: &Fingerprint,
+    found: Found,
     config: &Config,
     output: &Output,
 ) -> anyhow::Result<bool> {
-    let unfinished = match trials::found(folder, config, print)? {
+    let unfinished = match found {
         Found::Finished => return Ok(true),
         Found::Unfinished => Some(Unfinished::open(folder)?),
         Found::Nothing => None,

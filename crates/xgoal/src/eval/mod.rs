@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::graph::Overlap;
-use crate::io::decode::quoted;
 use crate::kmeans::KMeans;
 use crate::matrix::Dense;
 use crate::random::{Purpose, Stream};
 use crate::real::View;
+use crate::words::quoted;
 use classify::{Classifier, Rows};
 
 /// How often and how long the protocol runs.

@@ -1,5 +1,5 @@
 use super::{MultiplexGraph, Overlap};
-use crate::io::decode::quoted;
+use crate::words::quoted;
 use serde::Serialize;
 
 /// What `info` says about a graph.

@@ -4,8 +4,8 @@ use std::io::{Read, Seek};
 
 use zip::ZipArchive;
 
-use super::decode::quoted;
 use crate::error::ParseError;
+use crate::words::quoted;
 
 /// Reads the list of entries.
 pub(crate) fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>, ParseError> {

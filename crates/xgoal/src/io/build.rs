@@ -16,10 +16,11 @@ mod sparse;
 pub use sparse::{Sparse, SparseIndex};
 
 use super::arrays::{Array, NamedArray};
-use super::decode::{Number, quoted, to_f32};
+use super::decode::{Number, to_f32};
 use crate::error::ParseError;
 use crate::machine;
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::words::quoted;
 
 type Parsed<T> = Result<T, ParseError>;
 

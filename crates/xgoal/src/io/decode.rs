@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::build::Budget;
 use crate::error::{Error, ParseError};
+use crate::words::quoted;
 
 /// Bytes read at once; a multiple of every number's size.
 const CHUNK: usize = 1 << 16;
@@ -26,14 +27,6 @@ pub(crate) fn open(path: &Path) -> Result<(BufReader<File>, Budget), Error> {
 /// A file's name without folder and extension, for arrays that have no name of their own.
 pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Text of a file inside a message: escaped, in back quotes and not too long.
-pub(crate) fn quoted(text: &str) -> String {
-    const LONGEST: usize = 100;
-    let short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
-    format!("`{short}{more}`")
 }
 
 /// The first bytes of a file that is not what its name says, for a message.

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::decode::{Endian, Kind, Number, quoted};
+use super::decode::{Endian, Kind, Number};
 use crate::error::ParseError;
+use crate::words::quoted;
 
 /// What one element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

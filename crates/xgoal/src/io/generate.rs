@@ -6,7 +6,7 @@
 
 use super::npz::write::{NpzWriter, Rows, SparseRows};
 use super::unfinished::Draft;
-use super::{atomic, npy, target};
+use super::{atomic, npy};
 use crate::error::{Error, Result};
 use crate::graph::planted::{LayerEdges, Planted};
 use crate::random::{Purpose, Stream};
@@ -49,6 +49,9 @@ pub struct Written {
     pub files: Vec<String>,
 }
 
+/// Most attributes of one kind: a source may have more, but a row of so many is a gigabyte.
+pub const MOST_FEATURES: usize = 1 << 28;
+
 /// One layer that was written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WrittenLayer {
@@ -62,10 +65,15 @@ pub struct WrittenLayer {
 pub fn write(folder: &Path, generated: &Generated) -> Result<Written> {
     let Generated { planted, dense } = generated;
     planted.check()?;
+    let features = planted.attributes.max(*dense);
+    if features > MOST_FEATURES {
+        return Err(Error::Data(format!(
+            "cannot write {features} attributes; expected at most {MOST_FEATURES}"
+        )));
+    }
     if planted.words == 0 && *dense == 0 {
         return Err(Error::Data("no attributes to write: expected sparse or dense ones".into()));
     }
-    target::check_for_source(folder)?;
     let mut draft = Draft::new(folder)?;
     let mut new = |name: &str| {
         let path = folder.join(name);

@@ -11,12 +11,12 @@
 //! | any other matrix | a layer, which must be nodes x nodes |
 
 use super::arrays::{Array, NamedArray};
-use super::decode::quoted;
 use super::manifest::{ReadOptions, Report};
 use crate::error::{Error, Result};
 use crate::graph::{Labels, Layer, MultiplexGraph, Splits, sums};
 use crate::machine;
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::words::quoted;
 use std::path::Path;
 
 /// Reads a graph, with the named layers in that order, or all the source has.

@@ -14,9 +14,10 @@ use std::path::Path;
 use zip::ZipArchive;
 
 use super::archive;
-use super::decode::{Endian, Number, beginning, quoted, to_f32};
+use super::decode::{Endian, Number, beginning, to_f32};
 use super::pickle::{self, Dialect, Object, Strided, Work};
 use crate::error::{Error, ParseError, Result};
+use crate::words::quoted;
 
 /// The first bytes of a zip archive.
 pub(crate) const ZIP_MAGIC: &[u8] = b"PK\x03\x04";

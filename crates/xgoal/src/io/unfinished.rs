@@ -45,16 +45,16 @@ fn remove(path: &Path) {
     let _ = if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) };
 }
 
-/// A folder in the making, in which nothing is written over. Unless it is [kept](Self::keep), what was made goes.
+/// A source's folder in the making, in which nothing is written over. Unless it is [kept](Self::keep), what was made goes.
 #[derive(Debug)]
 pub(super) struct Draft {
     made: Vec<PathBuf>,
 }
 
 impl Draft {
-    /// Makes the folder, and those it is in.
+    /// Makes the folder, and those it is in. One that holds a source is refused.
     pub(super) fn new(folder: &Path) -> Result<Self> {
-        target::check_folder(folder)?;
+        target::check_for_source(folder)?;
         let missing = folder.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists());
         let mut made: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
         made.reverse();

@@ -161,14 +161,8 @@ fn settings_differ(
 impl Run {
     /// Makes the folder, takes it and begins a run in it. A folder that already holds a run is refused.
     pub fn create(folder: &Path, config: &Config, graph: &MultiplexGraph) -> Result<Self> {
-        if folder.exists() && !folder.is_dir() {
-            return Err(Error::Data(format!(
-                "{}: a file; expected a folder, or a name that is free for one",
-                folder.display()
-            )));
-        }
         check_free(folder)?;
-        std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
+        target::make_folder(folder)?;
         atomic::sync_folder(atomic::folder_of(folder))?;
         let lock = Lock::take(folder)?;
         // Another process may have been faster until now.

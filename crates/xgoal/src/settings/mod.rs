@@ -8,7 +8,6 @@ pub(crate) mod choices;
 mod config;
 mod fit;
 mod keys;
-pub(crate) mod nearest;
 mod presets;
 
 pub(crate) use config::LAMBDA_C;

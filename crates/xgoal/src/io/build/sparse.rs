@@ -3,8 +3,8 @@
 use super::{Budget, Order, Parsed, dense, is_vector, narrow, place, size_of_shape};
 use crate::error::ParseError;
 use crate::io::arrays::{Array, NamedArray};
-use crate::io::decode::quoted;
 use crate::matrix::{Csr, Matrix};
+use crate::words::quoted;
 
 /// Where the entries of a sparse matrix are.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use crate::graph::{Layer, MultiplexGraph};
 use crate::io::npz::write::NpzWriter;
 use crate::io::table::write::{self as table, Values};
 use crate::io::unfinished::Draft;
-use crate::io::{atomic, npy, target};
+use crate::io::{atomic, npy};
 use crate::matrix::{Csr, Dense, Matrix};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,6 @@ struct Folder<'a> {
 
 pub(super) fn write(path: &Path, graph: &MultiplexGraph, kind: TableKind) -> Result<Vec<PathBuf>> {
     check(path, graph)?;
-    target::check_for_source(path)?;
     let draft = Draft::new(path)?;
     let ids = match graph.has_integer_ids() {
         true => Vec::new(),

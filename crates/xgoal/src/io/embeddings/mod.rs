@@ -109,7 +109,7 @@ impl Embeddings {
         let mut row_of = Ids::default();
         for id in own {
             if !row_of.insert(id).1 {
-                let id = crate::io::decode::quoted(id);
+                let id = crate::words::quoted(id);
                 return Err(ParseError::new(format!("the id {id} stands for two rows")));
             }
         }

@@ -196,7 +196,7 @@ impl Unknown {
     pub(super) fn add(&mut self, name: &str, place: impl FnOnce() -> String, column: &str) {
         self.count += 1;
         if self.examples.len() < LISTED {
-            let name = crate::io::decode::quoted(name);
+            let name = crate::words::quoted(name);
             self.examples.push(format!("{name} ({}, column `{column}`)", place()));
         }
     }

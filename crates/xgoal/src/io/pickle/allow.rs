@@ -11,8 +11,9 @@ use super::scipy::Format;
 use super::tensor;
 use super::value::{Object, Parsed, Value};
 use crate::error::ParseError;
-use crate::io::decode::{Kind, quoted};
+use crate::io::decode::Kind;
 use crate::io::dtype::Dtype;
+use crate::words::quoted;
 
 /// Which kind of file is read, and with it which names are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use super::cursor::Cursor;
 use super::tensor;
 use super::value::{Heap, Object, Parsed, Value, Work};
 use crate::error::ParseError;
-use crate::io::decode::{beginning, quoted};
+use crate::io::decode::beginning;
+use crate::words::quoted;
 
 /// Stack slots, memo entries and objects one pickle may make, whatever its length and for each of its bytes. An opcode
 /// of one byte makes at most an object and a slot; only shared values are counted again where they are used.

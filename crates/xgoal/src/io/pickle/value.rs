@@ -11,8 +11,8 @@ use super::numpy::NdArray;
 use super::scipy::Format;
 use super::tensor::{Storage, Strided};
 use crate::error::ParseError;
-use crate::io::decode::quoted;
 use crate::io::dtype::Dtype;
+use crate::words::quoted;
 
 pub(super) type Parsed<T> = std::result::Result<T, ParseError>;
 

@@ -1,6 +1,6 @@
 //! Some rows of a table, and what can be asked of their fields.
 
-use crate::io::decode::quoted;
+use crate::words::quoted;
 use std::borrow::Cow;
 use std::fmt;
 

@@ -3,12 +3,12 @@
 use super::{Encoded, Unseen, numbered};
 use crate::error::Result;
 use crate::graph::features::{Categories, FeatureColumns, Scale};
-use crate::io::decode::quoted;
 use crate::io::manifest::matrices::by_density;
 use crate::io::manifest::nodes::Keyed;
 use crate::io::manifest::schema::features::Missing;
 use crate::io::table::{Column, Ids};
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::words::quoted;
 
 /// Each column less its mean, by its standard deviation; a node without a row has the mean.
 pub(super) fn numeric(

@@ -3,7 +3,6 @@
 use super::Reading;
 use crate::error::{Error, Result};
 use crate::graph::metapath::{Hubs, MetaPath, Prediction};
-use crate::io::decode::quoted;
 use crate::io::manifest::nodes::{NodeSet, Unknown};
 use crate::io::manifest::pairs::{Side, read_pairs};
 use crate::io::manifest::report::{PathReport, Report, TableReport};
@@ -11,6 +10,7 @@ use crate::io::manifest::schema::OnUnknown;
 use crate::io::manifest::schema::layers::{LayerSpec, PathSpec};
 use crate::io::table::{Ids, Table};
 use crate::matrix::Csr;
+use crate::words::quoted;
 use std::sync::RwLock;
 
 /// Bytes of an entry of a layer.

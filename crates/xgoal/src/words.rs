@@ -1,4 +1,12 @@
-//! The name that was meant.
+//! What messages say with: text of files that may hold anything, and the name that was meant.
+
+/// Text of a file inside a message: escaped, in back quotes and not too long.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let more = if text.chars().nth(LONGEST).is_some() { "..." } else { "" };
+    format!("`{short}{more}`")
+}
 
 /// The name nearest to a word, if it is close: a third of its letters, at most three, are other ones, left out, too many, or
 /// two of them swapped.
