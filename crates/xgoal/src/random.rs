@@ -46,6 +46,12 @@ pub enum Purpose {
     Cloud = 30,
     /// Where the directions start in which attributes differ.
     Seen = 31,
+    /// The order in which a pass visits nodes.
+    Pass = 32,
+    /// Which edges of a hub a step follows.
+    Cap = 33,
+    /// Which nodes prototypes are found among.
+    Sample = 34,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -110,9 +116,72 @@ impl Stream {
     }
 }
 
+/// A permutation of 0..n that can be read at any place, without a table.
+///
+/// Four rounds of a Feistel network permute the least power of two that holds n; a place that falls outside 0..n is
+/// permuted again until it does not, twice on average at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Permutation {
+    stream: Stream,
+    n: u64,
+    /// Bits of the low and of the high half.
+    bits: [u32; 2],
+}
+
+impl Permutation {
+    /// The permutation a stream stands for.
+    pub fn new(stream: Stream, n: usize) -> Self {
+        let n = n as u64;
+        let bits = (64 - n.saturating_sub(1).leading_zeros()).max(2);
+        Self { stream, n, bits: [bits / 2, bits - bits / 2] }
+    }
+
+    /// Where it takes `i`, which is less than n.
+    #[inline]
+    pub fn at(&self, i: u64) -> u64 {
+        let mut x = i;
+        loop {
+            x = self.once(x);
+            if x < self.n {
+                return x;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn once(&self, x: u64) -> u64 {
+        let mask = self.bits.map(|bits| (1u64 << bits) - 1);
+        let (mut low, mut high) = (x & mask[0], x >> self.bits[0]);
+        // Each half in turn is changed by a function of the other: every round can be undone.
+        for round in 0..4 {
+            high ^= self.stream.word(round << 58 | low) & mask[1];
+            low ^= self.stream.word((round + 4) << 58 | high) & mask[0];
+        }
+        high << self.bits[0] | low
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_permutation_without_a_table_is_one_and_looks_random() {
+        for n in [1usize, 2, 3, 5, 64, 1000, 4097] {
+            let of = |seed| Permutation::new(Stream::new(seed, Purpose::Pass), n);
+            let (one, other) = (of(1), of(2));
+            let mut taken: Vec<u64> = (0..n as u64).map(|i| one.at(i)).collect();
+            if n >= 1000 {
+                let fixed = taken.iter().enumerate().filter(|(i, v)| *i as u64 == **v).count();
+                let alike = (0..n as u64).filter(|i| one.at(*i) == other.at(*i)).count();
+                let rising = taken.windows(2).filter(|w| w[0] < w[1]).count();
+                assert!(fixed < 10 && alike < 10, "{n}: {fixed} fixed, {alike} alike");
+                assert!(rising.abs_diff(n / 2) < n / 10, "{n}: {rising} rise");
+            }
+            taken.sort_unstable();
+            assert!(taken.iter().enumerate().all(|(i, v)| i as u64 == *v), "{n}");
+        }
+    }
 
     #[test]
     fn streams_differ_and_repeat() {

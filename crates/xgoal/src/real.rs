@@ -32,6 +32,9 @@ pub trait Real:
     /// Nearest value of this type.
     fn from_f64(value: f64) -> Self;
 
+    /// The same value, exact.
+    fn from_f32(value: f32) -> Self;
+
     /// The same value as `f64`; exact.
     fn to_f64(self) -> f64;
 
@@ -157,6 +160,11 @@ macro_rules! real {
         impl Real for $type {
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
+                value as $type
+            }
+
+            #[inline(always)]
+            fn from_f32(value: f32) -> Self {
                 value as $type
             }
 

@@ -28,7 +28,6 @@ pub(super) fn unseen_loss(model: &Model, graph: &MultiplexGraph, like: &Settings
         drop_edges: like.drop_edges,
         layer_weights: PerLayer::One(1.0 / graph.layers().len() as f64),
         // Nothing but the node loss is asked for, of the same views whatever a model was trained with.
-        warmup_draws: 1,
         warmup_mu_n: 0.0,
         lambda_c: Some(0.0),
         ..model.config().settings().clone()

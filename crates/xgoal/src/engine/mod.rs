@@ -37,23 +37,10 @@ pub struct Step<'a> {
     pub stage: Stage,
     /// The epoch within the stage, from 0; with the seed it fixes every random draw.
     pub epoch: u32,
-    /// How many draws of the views it takes the mean over, at least one.
-    pub draws: usize,
     /// Which prototypes are found again from this epoch's embeddings first, if any.
     pub recluster: Option<Recluster<'a>>,
     /// The weight of L_C, which only the joint stage has.
     pub lambda_c: f64,
-}
-
-/// What nodes have beside their embeddings in one layer, to choose by among clusters of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beside {
-    /// Nothing that is looked at.
-    Nothing,
-    /// Their embeddings in the other layers.
-    Layers,
-    /// The attributes as the layer's encoder sees them.
-    Attributes,
 }
 
 /// Which prototypes to find.
@@ -63,8 +50,10 @@ pub struct Recluster<'a> {
     pub counts: &'a [usize],
     /// Whose clusters they are made of. Shared ones are as many in every layer.
     pub source: PrototypeSource,
-    /// In what else a layer's clusters are to be compact.
-    pub beside: Beside,
+    /// Whether a layer's clusters are to be compact in the other layers as well.
+    pub together: bool,
+    /// Whether clusters are found anew each time, not followed.
+    pub anew: bool,
     /// Seedings of k-means where there are no prototypes to go on from.
     pub restarts: usize,
     /// Seedings beside these where there are some.
@@ -100,41 +89,12 @@ pub struct Terms {
     pub replaced: bool,
 }
 
-impl Terms {
-    /// The mean over draws of one epoch. A term is there in all of them or in none.
-    pub(crate) fn mean(draws: &[Terms]) -> Terms {
-        let share = 1.0 / draws.len() as f64;
-        let mean =
-            |term: &dyn Fn(&Terms) -> f64| draws.iter().map(|t| share * term(t)).sum::<f64>();
-        let optional = |term: fn(&Terms) -> Option<f64>| {
-            let sum: Option<f64> = draws.iter().map(term).sum();
-            sum.map(|sum| share * sum)
-        };
-        let each = |values: fn(&Terms) -> &[f64]| {
-            let count = draws.first().map_or(0, |t| values(t).len());
-            (0..count).map(|i| mean(&|t| values(t)[i])).collect()
-        };
-        Terms {
-            loss: mean(&|t| t.loss),
-            l_n: mean(&|t| t.l_n),
-            layers: each(|t| &t.layers),
-            l_c: optional(|t| t.l_c),
-            r_n: optional(|t| t.r_n),
-            r_c: optional(|t| t.r_c),
-            mi_node: optional(|t| t.mi_node),
-            mi_cluster: optional(|t| t.mi_cluster),
-            agreement: each(|t| &t.agreement),
-            replaced: draws.iter().any(|t| t.replaced),
-        }
-    }
-}
-
 /// Prototypes of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prototypes<T = f32> {
     /// A row per cluster.
     pub centers: Dense<T>,
-    /// The cluster of each node.
+    /// The cluster of each node; none where steps go over batches, whose nodes are given the nearest.
     pub assignments: Vec<u32>,
 }
 
@@ -162,25 +122,32 @@ pub trait Engine {
 
     /// Moves the weights by Adam along the last gradients, with a learning rate for each layer. A layer whose
     /// rate is 0 stays as it is, its moments included.
-    fn update(&mut self, learning_rates: &[f64]);
+    fn update(&mut self, learning_rates: &[f64]) -> Result<()>;
 
     /// Forgets the optimizer's moments.
-    fn reset_optimizer(&mut self);
+    fn reset_optimizer(&mut self) -> Result<()>;
 
     /// Keeps a copy of a layer's current weights.
-    fn remember(&mut self, layer: usize);
+    fn remember(&mut self, layer: usize) -> Result<()>;
 
     /// Goes back to the weights last remembered.
-    fn recall(&mut self);
+    fn recall(&mut self) -> Result<()>;
 
-    /// Embeddings of the undropped graph, one matrix per layer.
-    fn embed(&mut self) -> Vec<Dense>;
+    /// Nodes of the graph.
+    fn nodes(&self) -> usize;
+
+    /// Embeddings of the undropped graph, one matrix per layer, a block of nodes at a time: the first node of a block,
+    /// and its rows.
+    fn embed(&mut self, block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>) -> Result<()>;
+
+    /// The same of some nodes alone.
+    fn embed_some(&mut self, nodes: &[u32]) -> Result<Vec<Dense>>;
 
     /// A copy of the weights.
-    fn weights(&self) -> Vec<LayerWeights>;
+    fn weights(&self) -> Result<Vec<LayerWeights>>;
 
     /// Everything needed to go on later.
-    fn state(&self) -> EngineState;
+    fn state(&self) -> Result<EngineState>;
 
     /// Bytes of what `state` gives, about.
     fn state_bytes(&self) -> u64;

@@ -26,20 +26,20 @@ struct LayerPrint {
 
 impl Fingerprint {
     pub(super) fn of(graph: &MultiplexGraph) -> Self {
-        let layers = graph.layers.iter().map(|layer| LayerPrint {
+        let layers = graph.layers().iter().map(|layer| LayerPrint {
             name: layer.name.clone(),
             edges: layer.adjacency.nnz(),
             values: Mix::default().csr(&layer.adjacency).0,
         });
-        let attribute_values = match &graph.attributes {
+        let attribute_values = match graph.attributes() {
             Matrix::Sparse(m) => Mix::default().csr(m),
             Matrix::Dense(m) => Mix::default().words(m.values().iter().map(|v| v.to_bits().into())),
         };
         Self {
             nodes: graph.nodes(),
-            attributes: graph.attributes.cols(),
+            attributes: graph.attributes().cols(),
             attribute_values: attribute_values.0,
-            ids: of_ids(graph.ids.iter().flatten()),
+            ids: of_ids(graph.ids().into_iter().flatten()),
             layers: layers.collect(),
         }
     }

@@ -20,10 +20,11 @@ pub(crate) use signal::{CLEAR, RANDOM_CLOSURE};
 pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};
-use crate::matrix::{Csr, Matrix};
+use crate::matrix::{Csr, Dense, Matrix};
 use features::FeatureSpace;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One relation: a square sparse matrix, weighted and possibly asymmetric.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,9 +131,14 @@ pub struct Parts {
     pub splits: Option<Splits>,
 }
 
-/// An attributed multiplex graph (Definition 1 of the paper), checked on construction.
+/// An attributed multiplex graph (Definition 1 of the paper), checked on construction. A copy shares what it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MultiplexGraph {
+    held: Arc<Held>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Held {
     ids: Option<Vec<String>>,
     /// Whether the source has the ids as numbers.
     integer_ids: bool,
@@ -141,6 +147,7 @@ pub struct MultiplexGraph {
     features: Option<FeatureSpace>,
     labels: Option<Labels>,
     splits: Option<Splits>,
+    structure: Option<Arc<Dense>>,
     origin: Origin,
 }
 
@@ -189,7 +196,7 @@ impl MultiplexGraph {
         if let Some((r, c, v)) = attributes.first_non_finite() {
             return Err(non_finite("attributes", r, c, v));
         }
-        Ok(Self {
+        let held = Held {
             ids: None,
             integer_ids: false,
             layers,
@@ -197,20 +204,22 @@ impl MultiplexGraph {
             features: None,
             labels: None,
             splits: None,
+            structure: None,
             origin: Origin::default(),
-        })
+        };
+        Ok(Self { held: Arc::new(held) })
     }
 
     /// Says which source it was read from, for messages.
     #[must_use]
     pub(crate) fn read_from(mut self, source: &Path) -> Self {
-        self.origin = Origin(Some(source.to_path_buf()));
+        self.held_mut().origin = Origin(Some(source.to_path_buf()));
         self
     }
 
     /// An error about the graph, with the source it was read from.
     pub(crate) fn name_source(&self, error: Error) -> Error {
-        match (error, &self.origin.0) {
+        match (error, &self.held.origin.0) {
             (Error::Data(message), Some(source)) => {
                 Error::Data(format!("{}: {message}", source.display()))
             }
@@ -226,27 +235,34 @@ impl MultiplexGraph {
         if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
             return Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0])));
         }
-        self.ids = Some(ids);
+        self.held_mut().ids = Some(ids);
         Ok(self)
     }
 
     /// Gives the nodes whole numbers as ids, which formats with types write as numbers again.
     pub fn with_integer_ids(mut self, ids: &[i64]) -> Result<Self> {
         self = self.with_ids(ids.iter().map(i64::to_string).collect())?;
-        self.integer_ids = true;
+        self.held_mut().integer_ids = true;
         Ok(self)
     }
 
     /// Says what the columns of the attributes are.
     pub fn with_features(mut self, features: FeatureSpace) -> Result<Self> {
-        if features.columns() != self.attributes.cols() {
+        if features.columns() != self.held.attributes.cols() {
             return Err(Error::Data(format!(
                 "{} described attributes for {} columns",
                 features.columns(),
-                self.attributes.cols()
+                self.held.attributes.cols()
             )));
         }
-        self.features = Some(features);
+        self.held_mut().features = Some(features);
+        Ok(self)
+    }
+
+    /// Puts where nodes stand in the graph beside their attributes, a row for each.
+    pub fn with_structure(mut self, structure: Arc<Dense>) -> Result<Self> {
+        self.same_length("rows of structure", structure.rows())?;
+        self.held_mut().structure = Some(structure);
         Ok(self)
     }
 
@@ -257,7 +273,7 @@ impl MultiplexGraph {
         if let Some(bad) = labels.classes.iter().flatten().find(|c| **c >= known) {
             return Err(Error::Data(format!("class {bad} of {known}; expected less than {known}")));
         }
-        self.labels = Some(labels);
+        self.held_mut().labels = Some(labels);
         Ok(self)
     }
 
@@ -272,8 +288,12 @@ impl MultiplexGraph {
                 )));
             }
         }
-        self.splits = Some(splits);
+        self.held_mut().splits = Some(splits);
         Ok(self)
+    }
+
+    fn held_mut(&mut self) -> &mut Held {
+        Arc::make_mut(&mut self.held)
     }
 
     fn same_length(&self, what: &str, length: usize) -> Result<()> {
@@ -294,62 +314,75 @@ impl MultiplexGraph {
         }
         let resolved = sums::resolve(names, &self.layer_names())?;
         let added_up = |places: &Vec<usize>| {
-            let layers: Vec<&Csr> = places.iter().map(|at| &self.layers[*at].adjacency).collect();
+            let layers: Vec<&Csr> = places.iter().map(|at| &self.held.layers[*at].adjacency).collect();
             (layers.len() > 1).then(|| sums::sum(&layers))
         };
         let sums: Vec<Option<Csr>> = resolved.iter().map(added_up).collect();
+        let held = self.held_mut();
+        let nodes = held.attributes.rows();
         let mut single = |at: usize| {
-            let nodes = self.attributes.rows();
-            std::mem::replace(&mut self.layers[at].adjacency, Csr::empty(nodes, nodes))
+            std::mem::replace(&mut held.layers[at].adjacency, Csr::empty(nodes, nodes))
         };
-        self.layers = (names.iter().zip(&resolved).zip(sums))
+        let layers = (names.iter().zip(&resolved).zip(sums))
             .map(|((name, places), sum)| {
                 let adjacency = sum.unwrap_or_else(|| single(places[0]));
                 Layer { name: name.clone(), adjacency }
             })
             .collect();
+        held.layers = layers;
         Ok(self)
     }
 
     /// Takes the graph apart.
     pub fn into_parts(self) -> Parts {
-        let Self { ids, layers, attributes, features, labels, splits, .. } = self;
+        let held = Arc::unwrap_or_clone(self.held);
+        let Held { ids, layers, attributes, features, labels, splits, .. } = held;
         Parts { ids, layers, attributes, features, labels, splits }
+    }
+
+    /// Where nodes stand in the graph, where that is beside their attributes.
+    pub fn structure(&self) -> Option<&Dense> {
+        self.held.structure.as_deref()
+    }
+
+    /// Columns an encoder sees: attributes, and those of structure.
+    pub fn columns(&self) -> usize {
+        self.held.attributes.cols() + self.structure().map_or(0, Dense::cols)
     }
 
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
-        self.attributes.rows()
+        self.held.attributes.rows()
     }
 
     /// The layers in order.
     pub fn layers(&self) -> &[Layer] {
-        &self.layers
+        &self.held.layers
     }
 
     /// The layers' names in order.
     pub fn layer_names(&self) -> Vec<String> {
-        self.layers.iter().map(|l| l.name.clone()).collect()
+        self.held.layers.iter().map(|l| l.name.clone()).collect()
     }
 
     /// Node attributes, a row per node.
     pub fn attributes(&self) -> &Matrix {
-        &self.attributes
+        &self.held.attributes
     }
 
     /// What the columns of the attributes are, where the source says so.
     pub fn features(&self) -> Option<&FeatureSpace> {
-        self.features.as_ref()
+        self.held.features.as_ref()
     }
 
     /// Classes, where known.
     pub fn labels(&self) -> Option<&Labels> {
-        self.labels.as_ref()
+        self.held.labels.as_ref()
     }
 
     /// The split, where given.
     pub fn splits(&self) -> Option<&Splits> {
-        self.splits.as_ref()
+        self.held.splits.as_ref()
     }
 
     /// What tells this graph from others.
@@ -359,17 +392,17 @@ impl MultiplexGraph {
 
     /// Whether ids are whole numbers, given as such or numbered from 0.
     pub fn has_integer_ids(&self) -> bool {
-        self.ids.is_none() || self.integer_ids
+        self.held.ids.is_none() || self.held.integer_ids
     }
 
     /// The nodes' own ids, where they have some.
     pub fn ids(&self) -> Option<&[String]> {
-        self.ids.as_deref()
+        self.held.ids.as_deref()
     }
 
     /// The id of a node.
     pub fn id(&self, node: usize) -> String {
-        self.ids.as_ref().map_or_else(|| node.to_string(), |ids| ids[node].clone())
+        self.held.ids.as_ref().map_or_else(|| node.to_string(), |ids| ids[node].clone())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::settings::{AttributeNorm, ColumnNorm, EdgeNorm, SelfLoops};
 use std::borrow::Cow;
 
 /// The preprocessing part of the settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preprocessing {
     /// How attribute rows are scaled.
     pub attributes: AttributeNorm,
@@ -30,6 +30,8 @@ pub struct Preprocessing {
     pub edges: EdgeNorm,
     /// Who gets a self-loop.
     pub self_loops: SelfLoops,
+    /// What the rows of structure are multiplied by where they stand beside the attributes.
+    pub structure: f32,
 }
 
 /// A graph ready for the engine. What preprocessing leaves as it is, is borrowed.
@@ -104,14 +106,28 @@ impl Preprocessing {
         self.columns != ColumnNorm::None || self.smooth > 0
     }
 
+    /// The graph's own attributes, and its structure beside them.
     fn attributes<'a>(
         &self,
         graph: &'a MultiplexGraph,
         columns: Option<&Columns>,
     ) -> Cow<'a, Matrix> {
-        if !self.makes_dense() {
-            return scale_rows(self.attributes, Cow::Borrowed(graph.attributes()));
+        let own = match self.makes_dense() {
+            false => scale_rows(self.attributes, Cow::Borrowed(graph.attributes())),
+            true => Cow::Owned(Matrix::Dense(self.dense_attributes(graph, columns))),
+        };
+        match graph.structure() {
+            None => own,
+            Some(structure) => Cow::Owned(own.beside(structure, self.structure)),
         }
+    }
+
+    /// The graph's own attributes, every entry stored.
+    pub(crate) fn dense_attributes(
+        &self,
+        graph: &MultiplexGraph,
+        columns: Option<&Columns>,
+    ) -> Dense {
         let mut attributes = dense(graph.attributes());
         if let Some(columns) = columns {
             columns.apply(&mut attributes);
@@ -122,23 +138,42 @@ impl Preprocessing {
             attributes = smooth(&layers, &attributes);
             scale_dense(self.attributes, &mut attributes);
         }
-        Cow::Owned(Matrix::Dense(attributes))
+        attributes
     }
 
     fn layer<'a>(&self, layer: &'a Layer) -> Result<Normalized<'a>> {
         let weights = match self.self_loops {
-            SelfLoops::Isolated => {
-                with_loops(&layer.adjacency, |r| of_isolated(&layer.adjacency, r))
-            }
-            SelfLoops::All => with_loops(&layer.adjacency, |r| of_all(&layer.adjacency, r)),
             SelfLoops::None => Cow::Borrowed(&layer.adjacency),
+            loops => with_loops(&layer.adjacency, |r| own_loop(loops, &layer.adjacency, r)),
         };
         let factors = match self.edges {
             EdgeNorm::None => None,
-            EdgeNorm::Symmetric => Some(symmetric(&layer.name, &weights)?),
+            EdgeNorm::Symmetric => Some(symmetric(&layer.name, &weights, |_| 0.0)?),
         };
         Ok(Normalized { weights, factors })
     }
+}
+
+/// The self-loop a node is given, where that is not among the stored entries.
+pub(crate) fn own_loop(loops: SelfLoops, m: &Csr, r: usize) -> Option<f32> {
+    match loops {
+        SelfLoops::Isolated => of_isolated(m, r),
+        SelfLoops::All => of_all(m, r),
+        SelfLoops::None => None,
+    }
+}
+
+/// What a layer's entries are multiplied by in symmetric normalisation, self-loops counted.
+pub(crate) fn degree_factors(layer: &Layer, loops: SelfLoops) -> Result<Vec<f32>> {
+    let of = |r| own_loop(loops, &layer.adjacency, r).map_or(0.0, f64::from);
+    let factors = symmetric(&layer.name, &layer.adjacency, of)?;
+    Ok(factors.into_iter().map(|f| f as f32).collect())
+}
+
+/// What each row of sparse attributes is multiplied by.
+pub(crate) fn row_factors(norm: AttributeNorm, m: &Csr) -> Vec<f32> {
+    let of = |r: usize| size(norm, m.row(r).1).filter(|s| *s > 0.0).map_or(1.0, |s| 1.0 / s);
+    (0..m.rows()).map(|r| of(r) as f32).collect()
 }
 
 /// A copy with every entry stored.
@@ -178,13 +213,17 @@ fn scale_dense(norm: AttributeNorm, m: &mut Dense) {
     m.values_mut().chunks_mut(cols).for_each(|row| scale_row(norm, row));
 }
 
+/// The size of a row, where rows are divided by it.
+fn size(norm: AttributeNorm, row: &[f32]) -> Option<f64> {
+    match norm {
+        AttributeNorm::None => None,
+        AttributeNorm::L1 => Some(row.iter().map(|v| f64::from(v.abs())).sum::<f64>()),
+        AttributeNorm::L2 => Some(row.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt()),
+    }
+}
+
 fn scale_row(norm: AttributeNorm, row: &mut [f32]) {
-    let size = match norm {
-        AttributeNorm::None => return,
-        AttributeNorm::L1 => row.iter().map(|v| f64::from(v.abs())).sum::<f64>(),
-        AttributeNorm::L2 => row.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt(),
-    };
-    if size > 0.0 {
+    if let Some(size) = size(norm, row).filter(|size| *size > 0.0) {
         row.iter_mut().for_each(|v| *v = (f64::from(*v) / size) as f32);
     }
 }
@@ -235,8 +274,8 @@ fn of_all(m: &Csr, r: usize) -> Option<f32> {
     (!own).then_some(if mean > 0.0 { mean } else { 1.0 })
 }
 
-/// The inverse roots of the row sums.
-fn symmetric(name: &str, m: &Csr) -> Result<Vec<f64>> {
+/// The inverse roots of the row sums, with what is added to each.
+fn symmetric(name: &str, m: &Csr, more: impl Fn(usize) -> f64) -> Result<Vec<f64>> {
     let n = m.rows();
     let mut inverse_root = vec![0f64; n];
     for (r, inverse) in inverse_root.iter_mut().enumerate() {
@@ -248,7 +287,7 @@ fn symmetric(name: &str, m: &Csr) -> Result<Vec<f64>> {
                 values[at], cols[at]
             )));
         }
-        let degree: f64 = values.iter().map(|v| f64::from(*v)).sum();
+        let degree = values.iter().map(|v| f64::from(*v)).sum::<f64>() + more(r);
         if degree > 0.0 {
             *inverse = degree.sqrt().recip();
         }
@@ -278,6 +317,7 @@ mod tests {
             smooth: 0,
             edges: EdgeNorm::Symmetric,
             self_loops: SelfLoops::Isolated,
+            structure: 1.0,
         }
     }
 

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::matrix::Dense;
 use crate::random::Stream;
-use crate::real::{Real, View};
+use crate::real::{Real, View, ViewMut};
 use lloyd::{Lloyd, Outcome};
 use points::Points;
 use scatter::Scatter;
@@ -89,6 +89,27 @@ pub struct Known<'a, T> {
     /// The same points, row by row, as they are seen elsewhere. Of all starts, the one is kept whose clusters leave the
     /// least of the scatter within, summed over the points themselves and these.
     pub others: &'a [View<'a, T>],
+}
+
+/// The nearest centre of each point.
+pub(crate) fn nearest<T: Real>(points: View<'_, T>, centers: View<'_, T>) -> Vec<u32> {
+    let half = T::from_f64(-0.5);
+    let norm = |c: usize| (0..centers.cols).map(|i| centers.at(c, i) * centers.at(c, i)).sum::<T>();
+    let norms: Vec<T> = (0..centers.rows).map(|c| half * norm(c)).collect();
+    let mut found = vec![0; points.rows];
+    found.par_chunks_mut(points::BLOCK).enumerate().for_each(|(block, found)| {
+        // |x - c|^2 is least where c.x - |c|^2 / 2 is largest.
+        let mut scores: Vec<T> = found.iter().flat_map(|_| norms.iter().copied()).collect();
+        let first = block * points::BLOCK * points.row_stride;
+        let rows = View { values: &points.values[first..], rows: found.len(), ..points };
+        let out = &mut ViewMut::new(&mut scores, found.len(), centers.rows);
+        T::gemm(T::from_f64(1.0), rows, centers.t(), T::from_f64(1.0), out);
+        for (found, scores) in found.iter_mut().zip(scores.chunks(centers.rows)) {
+            let larger = |best: usize, i: usize| if scores[i] > scores[best] { i } else { best };
+            *found = (1..scores.len()).fold(0, larger) as u32;
+        }
+    });
+    found
 }
 
 impl KMeans {

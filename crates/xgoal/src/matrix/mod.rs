@@ -58,6 +58,14 @@ impl Matrix {
         }
     }
 
+    /// Number of entries that are stored.
+    pub fn stored(&self) -> usize {
+        match self {
+            Matrix::Sparse(m) => m.nnz(),
+            Matrix::Dense(m) => m.values().len(),
+        }
+    }
+
     /// The first entry that is NaN or infinite, as (row, column, value).
     pub fn first_non_finite(&self) -> Option<(usize, usize, f32)> {
         match self {
@@ -69,6 +77,41 @@ impl Matrix {
             Matrix::Dense(m) => {
                 let at = m.values().iter().position(|v| !v.is_finite())?;
                 Some((at / m.cols(), at % m.cols(), m.values()[at]))
+            }
+        }
+    }
+
+    /// The columns of this matrix, and those of a dense one times a weight.
+    pub(crate) fn beside(&self, other: &Dense, weight: f32) -> Self {
+        let (cols, more) = (self.cols(), other.cols());
+        match self {
+            Matrix::Dense(m) => {
+                let mut both = Dense::zeros(m.rows(), cols + more);
+                let rows = both.values_mut().chunks_mut((cols + more).max(1)).enumerate();
+                for (r, row) in rows {
+                    let (left, right) = row.split_at_mut(cols);
+                    left.copy_from_slice(m.row(r));
+                    right.iter_mut().zip(other.row(r)).for_each(|(o, v)| *o = weight * *v);
+                }
+                Matrix::Dense(both)
+            }
+            Matrix::Sparse(m) => {
+                let stored = other.values().iter().filter(|v| **v != 0.0).count();
+                let mut indptr = vec![0];
+                let mut indices = Vec::with_capacity(m.nnz() + stored);
+                let mut values = Vec::with_capacity(m.nnz() + stored);
+                for r in 0..m.rows() {
+                    let (left, own) = m.row(r);
+                    indices.extend_from_slice(left);
+                    values.extend_from_slice(own);
+                    for (c, v) in other.row(r).iter().enumerate().filter(|(_, v)| **v != 0.0) {
+                        indices.push((cols + c) as u32);
+                        values.push(weight * v);
+                    }
+                    indptr.push(indices.len());
+                }
+                let both = Csr::try_new(m.rows(), cols + more, indptr, indices, values);
+                Matrix::Sparse(both.expect("rows stay sorted"))
             }
         }
     }

@@ -275,6 +275,24 @@ fn weighted_mean<'a, T: Real>(mut layers: impl Iterator<Item = (&'a Dense<T>, f6
 impl Model {
     /// Encodes a graph that has this model's layers and attributes: one matrix per layer.
     pub fn embed(&self, graph: &MultiplexGraph) -> Result<Vec<Dense>> {
+        let (nodes, dim) = (graph.nodes(), self.config.settings().dim);
+        let mut layers = vec![Dense::zeros(nodes, dim); self.weights.len()];
+        self.embed_blocks(graph, &mut |first, blocks| {
+            for (layer, block) in layers.iter_mut().zip(blocks) {
+                layer.values_mut()[first * dim..][..block.values().len()]
+                    .copy_from_slice(block.values());
+            }
+            Ok(())
+        })?;
+        Ok(layers)
+    }
+
+    /// The same a block of nodes at a time: the number of its first node, and a matrix per layer.
+    pub fn embed_blocks(
+        &self,
+        graph: &MultiplexGraph,
+        block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>,
+    ) -> Result<()> {
         let expected: Vec<&str> = self.config.layers().iter().map(|l| l.name.as_str()).collect();
         if graph.layer_names() != expected {
             return Err(Error::Data(format!(
@@ -283,19 +301,18 @@ impl Model {
                 graph.layer_names().join(", ")
             )));
         }
-        if graph.attributes().cols() != self.features() {
+        if graph.columns() != self.features() {
             return Err(Error::Data(format!(
                 "the model expects {} attributes; the graph has {}",
                 self.features(),
-                graph.attributes().cols()
+                graph.columns()
             )));
         }
         let preprocessing = self.config.preprocessing();
         if preprocessing.columns != ColumnNorm::None && self.columns.is_none() {
             return Err(Error::Data("the model lacks the means of its columns".into()));
         }
-        let preprocessed = preprocessing.apply_with(graph, self.columns())?;
-        Ok(cpu::embed(&self.config, &preprocessed, &self.weights))
+        cpu::embed(&self.config, graph.clone(), self.columns(), &self.weights, block)
     }
 }
 

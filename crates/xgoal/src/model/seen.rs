@@ -86,16 +86,6 @@ impl<'a> Seen<'a> {
         (squares / (self.layers.len() * self.attributes.rows() * dim) as f64).sqrt()
     }
 
-    /// M B, a row per node, B being about so many leading right singular vectors of M.
-    pub fn rows<T: Real>(&self, kept: usize, stream: Stream) -> Dense<T> {
-        let kept = kept.min(self.attributes.cols());
-        let layers = self.layers.iter().map(|(layer, _)| layer);
-        let basis = self.leading(kept, stream);
-        let seen = self.through(layers, &self.project(&basis, kept), kept);
-        let values = seen.into_iter().map(T::from_f64).collect();
-        Dense::from_vec(self.attributes.rows(), kept, values).expect("a row per node")
-    }
-
     /// The rows of a table for each node itself, where the encoder has them, and through layers, added up.
     fn through<'b>(
         &self,

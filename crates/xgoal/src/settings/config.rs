@@ -1,4 +1,4 @@
-use super::{Count, Encoder, KEYS, PerLayer, PrototypeSource, Settings};
+use super::{Batch, Count, Encoder, KEYS, PerLayer, PrototypeSource, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -23,6 +23,8 @@ pub struct LayerConfig {
     pub clusters: Count,
     /// Temperature of L_C.
     pub tau: f64,
+    /// Temperature of R_C where it is the anchor.
+    pub align_tau: f64,
     /// w_v.
     pub weight: f64,
     /// Its weight in the final embedding.
@@ -37,6 +39,7 @@ impl Settings {
         let count = layer_names.len();
         let clusters = spread("clusters", &self.clusters, count)?;
         let tau = spread("tau", &self.tau, count)?;
+        let align = spread("align_tau", &self.align_tau, count)?;
         let weights = spread("layer_weights", &self.layer_weights, count)?;
         let in_mean = self.mean_weights.get_or_insert(PerLayer::One(1.0));
         let in_mean = spread("mean_weights", in_mean, count)?;
@@ -44,7 +47,14 @@ impl Settings {
         for (v, name) in layer_names.iter().enumerate() {
             let (k, t, w, m) = (clusters[v], tau[v], weights[v], in_mean[v]);
             let name = name.clone();
-            layers.push(LayerConfig { name, clusters: k, tau: t, weight: w, mean_weight: m });
+            layers.push(LayerConfig {
+                name,
+                clusters: k,
+                tau: t,
+                align_tau: align[v],
+                weight: w,
+                mean_weight: m,
+            });
         }
         if !in_mean.iter().any(|w| *w > 0.0) && count > 0 {
             return Err(Error::Setting {
@@ -65,7 +75,9 @@ impl Settings {
         self.layers = Some(layer_names.to_vec());
         self.encoder.get_or_insert_default();
         self.start.get_or_insert_default();
-        self.warmup_min_gain = Some(self.warmup_share());
+        self.structure.get_or_insert(0);
+        self.structure_weight.get_or_insert(1.0);
+        self.batch.get_or_insert(Batch::All);
         self.normalize_attributes.get_or_insert_default();
         self.normalize_columns.get_or_insert_default();
         self.smooth_attributes.get_or_insert_default();
@@ -122,14 +134,17 @@ impl Config {
         self.settings.prototypes.filter(|_| self.aligned()).unwrap_or_default()
     }
 
-    /// Whether clusters are chosen by the attributes as well: layers that are aligned have each other.
-    pub fn looks_at_attributes(&self) -> bool {
-        self.settings.looks_at_attributes(self.layers.len())
-    }
-
     /// Whether layers are aligned: X-GOAL, and several of them.
     pub fn aligned(&self) -> bool {
         self.settings.aligns(self.layers.len())
+    }
+
+    /// How many of so many nodes a step goes over, where these are not all.
+    pub fn batch(&self, nodes: usize) -> Option<usize> {
+        match self.settings.batch {
+            Some(Batch::Nodes(size)) if size < nodes => Some(size),
+            _ => None,
+        }
     }
 
     /// Every setting, resolved: the layers are named.
@@ -185,8 +200,6 @@ mod tests {
             "setting `p_drop`: found 1, expected at least 0 and less than 1"
         );
         assert!(refused("dim", "0").contains("`dim`"));
-        assert!(refused("warmup_draws", "0").contains("`warmup_draws`: found 0"));
-        assert!(refused("warmup_draws", "1001").contains("from 1 to 1000"));
         assert!(refused("lr", "0").contains("above 0"));
         assert!(refused("tau", "1,0").contains("`tau`: found 0"));
         assert!(refused("mu_c", "nan").contains("`mu_c`"));

@@ -198,7 +198,9 @@ impl Settings {
         self.layers = self.layers.or_else(|| fitted.layers.clone());
         self.encoder = self.encoder.or(fitted.encoder);
         self.start = self.start.or(fitted.start);
-        self.warmup_min_gain = self.warmup_min_gain.or(fitted.warmup_min_gain);
+        self.structure = self.structure.or(fitted.structure);
+        self.structure_weight = self.structure_weight.or(fitted.structure_weight);
+        self.batch = self.batch.or(fitted.batch);
         self.mean_weights = self.mean_weights.or_else(|| fitted.mean_weights.clone());
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
         self.normalize_columns = self.normalize_columns.or(fitted.normalize_columns);

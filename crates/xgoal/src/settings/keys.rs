@@ -1,6 +1,6 @@
 //! Reading and writing settings by key: a TOML file, `--set key=value`, and `config.toml`.
 
-use super::{Count, PerLayer, Settings};
+use super::{Batch, Count, PerLayer, Settings};
 use crate::error::{Error, ParseError, Result};
 use std::path::Path;
 use toml::Value;
@@ -95,7 +95,7 @@ macro_rules! numbers {
 numbers! {
     Dim: usize, |n| (1..=65536).contains(&n), "a whole number from 1 to 65536", "from 1 to 65536";
     Many: usize, |n| (1..=1 << 31).contains(&n), "a whole number from 1 to 2^31", "from 1 to 2^31";
-    Draws: usize, |n| (1..=1000).contains(&n), "a whole number from 1 to 1000", "from 1 to 1000";
+    Columns: usize, |n| n <= 1024, "a whole number from 0 to 1024", "from 0 to 1024";
     Passes: usize, |n| n <= 8, "a whole number from 0 to 8", "from 0 to 8";
     Part: f64, |x| (0.0..1.0).contains(&x),
         "a number of at least 0 and less than 1", "at least 0 and less than 1";
@@ -151,6 +151,30 @@ impl Reader for ManyOrAuto {
         match out {
             Count::Auto => None,
             Count::Fixed(count) => Many::outside(count),
+        }
+    }
+}
+
+struct BatchChoice;
+impl Reader for BatchChoice {
+    type Out = Batch;
+    const EXPECTED: &'static str = "\"all\" or a whole number from 1 to 2^31";
+    fn read(value: &Value) -> Option<Batch> {
+        match value.as_str() {
+            Some("all") => Some(Batch::All),
+            _ => Many::read(value).map(Batch::Nodes),
+        }
+    }
+    fn write(out: &Batch) -> Option<Value> {
+        match out {
+            Batch::All => Some(Value::String("all".into())),
+            Batch::Nodes(count) => Many::write(count),
+        }
+    }
+    fn outside(out: &Batch) -> Option<(String, &'static str)> {
+        match out {
+            Batch::All => None,
+            Batch::Nodes(count) => Many::outside(count),
         }
     }
 }
@@ -278,7 +302,8 @@ macro_rules! or_auto {
 or_auto! {
     EncoderOrAuto = EncoderChoice: "\"auto\", \"first-order\" or \"gcn\"",
     PrototypesOrAuto = PrototypesChoice: "\"auto\", \"own\" or \"shared\"",
-    PartOrAuto = Part: "\"auto\" or a number of at least 0 and less than 1",
+    BatchOrAuto = BatchChoice: "\"auto\", \"all\" or a whole number from 1 to 2^31",
+    ColumnsOrAuto = Columns: "\"auto\" or a whole number from 0 to 1024",
     WeightOrAuto = Weight: "\"auto\" or a finite number of at least 0",
     EachWeightOrAuto =
         EachWeight: "\"auto\", a finite number of at least 0, or a list with one per layer",
@@ -290,6 +315,7 @@ or_auto! {
 }
 
 choice_reader! {
+    ScheduleChoice = Schedule: "\"smooth\" or \"paper\"",
     MethodChoice = Method: "\"xgoal\" or \"goal\"",
     ActivationChoice = Activation: "\"tanh\" or \"relu\"",
     EncoderChoice = Encoder: "\"first-order\" or \"gcn\"",
@@ -305,6 +331,8 @@ choice_reader! {
 keys! {
     method: MethodChoice,
     layers: Names,
+    structure: ColumnsOrAuto,
+    structure_weight: WeightOrAuto,
     dim: Dim,
     activation: ActivationChoice,
     encoder: EncoderOrAuto,
@@ -316,13 +344,12 @@ keys! {
     tau: EachPositive,
     cluster_every: Many,
     kmeans_restarts: Many,
-    cluster_attributes: Switch,
     prototypes: PrototypesOrAuto,
     lambda_n: Weight,
     lambda_c: WeightOrAuto,
     mu_n: Weight,
     mu_c: Weight,
-    align_tau: Positive,
+    align_tau: EachPositive,
     layer_weights: EachWeight,
     mean_weights: EachWeightOrAuto,
     lr: Positive,
@@ -331,12 +358,11 @@ keys! {
     warmup: Switch,
     warmup_lr: Positive,
     warmup_mu_n: Weight,
-    warmup_draws: Draws,
-    warmup_min_gain: PartOrAuto,
     max_epochs: Many,
     patience: Many,
-    reset_patience: Switch,
     min_gain: Part,
+    schedule: ScheduleChoice,
+    batch: BatchOrAuto,
     seed: Seed,
     normalize_attributes: AttributeOrAuto,
     normalize_columns: ColumnOrAuto,

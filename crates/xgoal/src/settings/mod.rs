@@ -128,6 +128,25 @@ choices! {
     }
 }
 
+choices! {
+    /// How stages end and how clusters go on.
+    Schedule {
+        /// By smoothed losses, each layer's warm-up by its own; clusters are followed.
+        Smooth = "smooth",
+        /// As in the authors' program: by single losses, summed over layers; clusters are found anew each time.
+        Paper = "paper",
+    }
+}
+
+/// How many nodes a step goes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// All of them.
+    All,
+    /// So many, or all where there are no more.
+    Nodes(usize),
+}
+
 /// A number, or one that is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
@@ -154,6 +173,10 @@ pub struct Settings {
     /// `layers`: which layers, in which order, `a+b` for a sum; when absent all of the graph's, or what [`Settings::fit`]
     /// makes of them.
     pub layers: Option<Vec<String>>,
+    /// `structure`: columns of structure beside the attributes; `auto` where there is none, see [`Settings::fit`].
+    pub structure: Option<usize>,
+    /// `structure_weight`: what these are multiplied by; `auto` where there is none, see [`Settings::fit`].
+    pub structure_weight: Option<f64>,
     /// `dim`: length of an embedding.
     pub dim: usize,
     /// `activation`.
@@ -176,8 +199,6 @@ pub struct Settings {
     pub cluster_every: usize,
     /// `kmeans_restarts`.
     pub kmeans_restarts: usize,
-    /// `cluster_attributes`: whether clusters of a layer that is not aligned are chosen by its attributes as well.
-    pub cluster_attributes: bool,
     /// `prototypes`: whose clusters they are made of; `auto` where there is none, see [`crate::train::Choice`].
     pub prototypes: Option<PrototypeSource>,
     /// `lambda_n`: weight of L_N.
@@ -189,7 +210,7 @@ pub struct Settings {
     /// `mu_c`: weight of R_C.
     pub mu_c: f64,
     /// `align_tau`: temperature of R_C.
-    pub align_tau: f64,
+    pub align_tau: PerLayer<f64>,
     /// `layer_weights`: w_v, the weight of a layer's L_N and L_C.
     pub layer_weights: PerLayer<f64>,
     /// `mean_weights`: the weight of a layer in the final embedding; `auto` where there is none, see [`Settings::fit`].
@@ -206,19 +227,16 @@ pub struct Settings {
     pub warmup_lr: f64,
     /// `warmup_mu_n`: weight of R_N in the warm-up.
     pub warmup_mu_n: f64,
-    /// `warmup_draws`: draws of the views that an epoch of the warm-up takes the mean over.
-    pub warmup_draws: usize,
-    /// `warmup_min_gain`: what `min_gain` is to the joint stage, for the warm-up of each layer; `auto` where there is none,
-    /// which `start` decides.
-    pub warmup_min_gain: Option<f64>,
     /// `max_epochs`: most epochs of a stage.
     pub max_epochs: usize,
     /// `patience`: epochs without a new best loss after which a stage ends.
     pub patience: usize,
-    /// `reset_patience`: whether the joint stage waits anew when clusters that were followed give way to others.
-    pub reset_patience: bool,
-    /// `min_gain`: the share of what the joint stage has gained so far that a new best loss must add to count.
+    /// `min_gain`: the share of what a stage has gained so far that a new best loss must add to count.
     pub min_gain: f64,
+    /// `schedule`: how stages end and how clusters go on.
+    pub schedule: Schedule,
+    /// `batch`: nodes of a step; `auto` where there is none, see [`Settings::fit`].
+    pub batch: Option<Batch>,
     /// `seed`.
     pub seed: u64,
     /// `normalize_attributes`; `auto` where there is none, see [`Settings::fit`].
@@ -241,11 +259,6 @@ impl Settings {
         self.method == Method::Xgoal && layers > 1
     }
 
-    /// Whether the clusters of so many layers are chosen by the attributes as well: layers that are aligned have each other.
-    pub(crate) fn looks_at_attributes(&self, layers: usize) -> bool {
-        self.cluster_attributes && self.lambda_c() > 0.0 && !self.aligns(layers)
-    }
-
     /// The preprocessing part.
     pub(crate) fn preprocessing(&self) -> Preprocessing {
         Preprocessing {
@@ -254,6 +267,7 @@ impl Settings {
             smooth: self.smooth_attributes.unwrap_or_default(),
             edges: self.normalize_edges,
             self_loops: self.self_loops.unwrap_or_default(),
+            structure: self.structure_weight.unwrap_or(1.0) as f32,
         }
     }
 
@@ -262,13 +276,13 @@ impl Settings {
         self.lambda_c.unwrap_or(LAMBDA_C)
     }
 
-    /// `warmup_min_gain`, or what it is where it is `auto`. Weights along principal directions begin near where the warm-up
+    /// The share that a new best of the warm-up must add. Weights along principal directions begin near where the warm-up
     /// is to lead, so that little is gained, and a small share of that is gained for long.
     pub(crate) fn warmup_share(&self) -> f64 {
-        self.warmup_min_gain.unwrap_or(match self.start.unwrap_or_default() {
-            Start::Random => 0.02,
-            Start::Principal => 0.1,
-        })
+        match self.start.unwrap_or_default() {
+            Start::Random => self.min_gain,
+            Start::Principal => 5.0 * self.min_gain,
+        }
     }
 
     /// Uses these layers, in this order. Values that were given per layer follow their layers' names.
@@ -280,6 +294,7 @@ impl Settings {
             self.clusters.reorder(old.len(), &places);
             self.tau.reorder(old.len(), &places);
             self.layer_weights.reorder(old.len(), &places);
+            self.align_tau.reorder(old.len(), &places);
             if let Some(weights) = &mut self.mean_weights {
                 weights.reorder(old.len(), &places);
             }

@@ -1,6 +1,6 @@
 use super::{
-    Activation, AttributeNorm, Augmentation, ColumnNorm, Count, EdgeNorm, Encoder, Method,
-    PerLayer, PrototypeSource, SelfLoops, Settings, Start,
+    Activation, AttributeNorm, Augmentation, Batch, ColumnNorm, Count, EdgeNorm, Encoder, Method,
+    PerLayer, PrototypeSource, Schedule, SelfLoops, Settings, Start,
 };
 
 choices! {
@@ -37,6 +37,9 @@ impl Preset {
             start: Some(Start::Random),
             shared_start: false,
             min_gain: 0.0,
+            schedule: Schedule::Paper,
+            batch: Some(Batch::All),
+            structure: Some(0),
             normalize_attributes: Some(AttributeNorm::L1),
             normalize_columns: Some(ColumnNorm::None),
             smooth_attributes: Some(0),
@@ -55,25 +58,16 @@ impl Preset {
                 lr: 1e-3,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-4,
-                // With less chance in the warm-up, and an end before clusters wear out. The authors' are 1, 0 and false.
-                warmup_draws: 4,
-                min_gain: 0.005,
-                reset_patience: true,
-                // Of two cuts of PAP alone, the one that its attributes agree with. Not in the authors' code.
-                cluster_attributes: true,
                 ..paper
             },
             Preset::Imdb => Settings {
                 layers: names(&["MDM", "MAM"]),
+                clusters: One(Fixed(50)),
                 tau: One(1.0),
                 lambda_c: Some(0.1),
+                mu_n: 1e-4,
                 mu_c: 2.0 * 1e-2,
-                // What is above chance is in the attributes here. The authors' are random, 50, 1e-4, 5e-3 and 0.
-                start: Some(Start::Principal),
-                clusters: One(Auto),
-                mu_n: 1e-3,
-                lr: 2e-3,
-                min_gain: 0.02,
+                lr: 5e-3,
                 warmup_lr: 5e-3,
                 warmup_mu_n: 1e-3,
                 ..paper
@@ -116,6 +110,8 @@ fn auto() -> Settings {
     Settings {
         method: Method::Xgoal,
         layers: None,
+        structure: None,
+        structure_weight: None,
         dim: 128,
         activation: Activation::Tanh,
         encoder: None,
@@ -127,13 +123,12 @@ fn auto() -> Settings {
         tau: One(1.0),
         cluster_every: 5,
         kmeans_restarts: 10,
-        cluster_attributes: false,
         prototypes: None,
         lambda_n: 1.0,
         lambda_c: None,
         mu_n: 1e-3,
         mu_c: 2e-2,
-        align_tau: 1.0,
+        align_tau: One(1.0),
         layer_weights: One(1.0),
         mean_weights: None,
         lr: 2e-3,
@@ -142,12 +137,11 @@ fn auto() -> Settings {
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,
-        warmup_draws: 1,
-        warmup_min_gain: None,
         max_epochs: 10_000,
         patience: 100,
-        reset_patience: false,
         min_gain: 0.02,
+        schedule: Schedule::Smooth,
+        batch: None,
         seed: 0,
         normalize_attributes: None,
         normalize_columns: None,

@@ -35,7 +35,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Rows that are looked at, of a larger graph's: evenly spread ones.
-pub(crate) const SAMPLE: usize = 4096;
+const SAMPLE: usize = 4096;
 /// Prototypes for each direction.
 const PER_DIMENSION: f64 = 2.0;
 /// The gap from which on clusters have their whole weight, and the share of it that counts at least.
@@ -77,9 +77,13 @@ impl Choice {
         let open = settings.prototypes.is_none();
         let alike = config.layers().windows(2).all(|l| l[0].clusters == l[1].clusters);
         let compared = open && alike && config.aligned();
-        let layers = if counted || weighed || compared { engine.embed() } else { Vec::new() };
-        // Each layer is let go before the next one is looked at.
-        let layers: Vec<Dense> = layers.into_iter().map(|layer| spread(&layer)).collect();
+        let step = engine.nodes().div_ceil(SAMPLE).max(1);
+        let nodes: Vec<u32> = (0..engine.nodes()).step_by(step).map(|n| n as u32).collect();
+        let layers = match counted || weighed || compared {
+            true => engine.embed_some(&nodes)?,
+            false => Vec::new(),
+        };
+        let layers: Vec<Dense> = layers.into_iter().map(|layer| centred(&layer)).collect();
         let mean = (!layers.is_empty()).then(|| mean_of_layers(&layers));
         let dimensions = mean.as_ref().filter(|_| counted).map(dimensions);
         let found = (PER_DIMENSION * dimensions.unwrap_or_default()).round() as usize;
@@ -165,20 +169,18 @@ impl Choice {
     }
 }
 
-/// At most so many rows, evenly spread, their mean taken out.
-fn spread(rows: &Dense) -> Dense {
-    let step = rows.rows().div_ceil(SAMPLE).max(1);
-    let sampled: Vec<&[f32]> = (0..rows.rows()).step_by(step).map(|i| rows.row(i)).collect();
+/// Rows without their mean.
+fn centred(rows: &Dense) -> Dense {
     let mut mean = vec![0.0; rows.cols()];
-    for row in &sampled {
-        mean.iter_mut().zip(*row).for_each(|(m, v)| *m += f64::from(*v));
+    for row in rows.values().chunks(rows.cols()) {
+        mean.iter_mut().zip(row).for_each(|(m, v)| *m += f64::from(*v));
     }
-    mean.iter_mut().for_each(|m| *m /= sampled.len() as f64);
-    let centred = |row: &&[f32]| -> Vec<f32> {
-        row.iter().zip(&mean).map(|(v, m)| (f64::from(*v) - m) as f32).collect()
-    };
-    let values = sampled.iter().flat_map(centred).collect();
-    Dense::from_vec(sampled.len(), rows.cols(), values).expect("rows of one length")
+    mean.iter_mut().for_each(|m| *m /= rows.rows() as f64);
+    let mut centred = rows.clone();
+    for row in centred.values_mut().chunks_mut(mean.len()) {
+        row.iter_mut().zip(&mean).for_each(|(v, m)| *v = (f64::from(*v) - m) as f32);
+    }
+    centred
 }
 
 /// The participation ratio of centred rows; 1 where all are the same.
@@ -209,18 +211,11 @@ mod tests {
             Dense::from_vec(2 * axes, 16, values.collect()).unwrap()
         };
         for axes in [1, 3, 16] {
-            let found = dimensions(&spread(&cross(axes)));
+            let found = dimensions(&centred(&cross(axes)));
             assert!((found - axes as f64).abs() < 1e-4, "{axes} axes: {found}");
         }
-        assert_eq!(dimensions(&spread(&Dense::from_vec(3, 2, vec![7.0; 6]).unwrap())), 1.0);
-        assert_eq!(dimensions(&spread(&Dense::from_vec(1, 2, vec![7.0; 2]).unwrap())), 1.0);
+        assert_eq!(dimensions(&centred(&Dense::from_vec(3, 2, vec![7.0; 6]).unwrap())), 1.0);
+        assert_eq!(dimensions(&centred(&Dense::from_vec(1, 2, vec![7.0; 2]).unwrap())), 1.0);
     }
 
-    #[test]
-    fn a_large_graph_is_sampled() {
-        let rows = 3 * SAMPLE + 5;
-        let values = (0..rows * 2).map(|at| ((at * 7919) % 1000) as f32 / 1000.0).collect();
-        let found = dimensions(&spread(&Dense::from_vec(rows, 2, values).unwrap()));
-        assert!((1.5..=2.0).contains(&found), "{found}");
-    }
 }

@@ -22,7 +22,6 @@ mod plan;
 mod watch;
 
 pub use choice::Choice;
-pub(crate) use choice::SAMPLE;
 pub use memory::MemoryEstimate;
 pub use plan::{finds_prototypes, recluster, step};
 pub use watch::Watch;
@@ -31,7 +30,7 @@ use self::watch::Judge;
 use crate::engine::{Engine, EngineState, Stage};
 use crate::error::{Error, Result};
 use crate::model::LayerWeights;
-use crate::settings::{Config, Settings};
+use crate::settings::{Config, Schedule, Settings};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -140,7 +139,7 @@ impl Progress {
             && begun.eq(names.iter().copied().take(self.stages.len()))
             && self.stages.get(current).map_or(0, |s| s.epochs) == self.epoch
             && self.epoch as usize <= settings.max_epochs
-            && self.watches.len() == if self.joint { 1 } else { layers }
+            && self.watches.len() == if by_layer(settings, self.stage()) { layers } else { 1 }
             && self.watches.iter().all(|w| w.is_possible(self.epoch, judge))
             && self.choice.as_ref().is_none_or(|choice| choice.is_possible(layers))
     }
@@ -148,7 +147,14 @@ impl Progress {
 
 /// What a stage goes by, before its first epoch.
 fn watches(config: &Config, joint: bool) -> Vec<Watch> {
-    vec![Watch::default(); if joint { 1 } else { config.layers().len() }]
+    let stage = if joint { Stage::Joint } else { Stage::Warmup };
+    let apart = by_layer(config.settings(), stage);
+    vec![Watch::default(); if apart { config.layers().len() } else { 1 }]
+}
+
+/// Whether each layer is judged by its own loss.
+fn by_layer(settings: &Settings, stage: Stage) -> bool {
+    stage == Stage::Warmup && settings.schedule == Schedule::Smooth
 }
 
 /// Trains one engine by the schedule.
@@ -205,23 +211,21 @@ impl<E: Engine> Trainer<E> {
             }
         }
         let settings = self.config.settings();
-        let (losses, rate) = match stage {
-            Stage::Warmup => (&terms.layers[..], settings.warmup_lr),
-            Stage::Joint => (std::slice::from_ref(&terms.loss), settings.lr),
-        };
+        let rate = if stage == Stage::Warmup { settings.warmup_lr } else { settings.lr };
         let judge = Judge::of(stage, settings);
-        if terms.replaced && settings.reset_patience {
-            self.progress.watches.iter_mut().for_each(|watch| watch.forget(epoch));
-        }
-        let mut rates = vec![rate; self.config.layers().len()];
-        for (v, (watch, loss)) in self.progress.watches.iter_mut().zip(losses).enumerate() {
+        let layers = self.config.layers().len();
+        let mut rates = vec![rate; layers];
+        let apart = self.progress.watches.len() == terms.layers.len() && by_layer(settings, stage);
+        let losses = if apart { &terms.layers[..] } else { std::slice::from_ref(&terms.loss) };
+        for (w, (watch, loss)) in self.progress.watches.iter_mut().zip(losses).enumerate() {
+            let watched = if apart { w..w + 1 } else { 0..layers };
             if watch.left(settings.patience) == 0 {
-                rates[v] = 0.0;
+                rates[watched].fill(0.0);
             } else if watch.see(*loss, judge) && stage == Stage::Warmup {
-                self.engine.remember(v);
+                watched.into_iter().try_for_each(|v| self.engine.remember(v))?;
             }
         }
-        self.engine.update(&rates);
+        self.engine.update(&rates)?;
         let left = self.progress.watches.iter().map(|watch| watch.left(settings.patience));
         let patience_left = left.max().unwrap_or(0);
         let over = patience_left == 0 || epoch as usize + 1 >= settings.max_epochs;
@@ -269,14 +273,14 @@ impl<E: Engine> Trainer<E> {
     fn end_stage(&mut self, stage: Stage) -> Result<()> {
         match stage {
             Stage::Warmup => {
-                self.engine.recall();
-                self.engine.reset_optimizer();
+                self.engine.recall()?;
+                self.engine.reset_optimizer()?;
                 self.progress.joint = true;
                 self.progress.epoch = 0;
                 self.progress.watches = watches(&self.config, true);
             }
             Stage::Joint => {
-                self.check_weights(&self.engine.weights())?;
+                self.check_weights(&self.engine.weights()?)?;
                 self.progress.done = true;
             }
         }
@@ -313,13 +317,13 @@ impl<E: Engine> Trainer<E> {
     }
 
     /// A copy of the weights as they are.
-    pub fn weights(&self) -> Vec<LayerWeights> {
+    pub fn weights(&self) -> Result<Vec<LayerWeights>> {
         self.engine.weights()
     }
 
     /// The engine's state, to go on later. A state that is not good to go on from is an error.
     pub fn state(&self) -> Result<EngineState> {
-        let state = self.engine.state();
+        let state = self.engine.state()?;
         self.check_weights(&state.weights)?;
         Ok(state)
     }
@@ -330,11 +334,11 @@ impl<E: Engine> Trainer<E> {
     }
 
     /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
-    pub fn into_engine(mut self) -> E {
+    pub fn into_engine(mut self) -> Result<E> {
         if !self.progress.joint && self.progress.epoch > 0 {
-            self.engine.recall();
+            self.engine.recall()?;
         }
-        self.engine
+        Ok(self.engine)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What an epoch computes.
 
 use super::Choice;
-use crate::engine::{Beside, Recluster, Stage, Step};
-use crate::settings::{Config, PrototypeSource};
+use crate::engine::{Recluster, Stage, Step};
+use crate::settings::{Config, PrototypeSource, Schedule};
 
 /// First seedings of k-means for each one beside centres that are followed.
 const SEEDINGS_PER_FRESH_ONE: usize = 5;
@@ -25,18 +25,13 @@ pub fn recluster<'a>(
 ) -> Recluster<'a> {
     let restarts = config.settings().kmeans_restarts;
     let fresh = restarts.div_ceil(SEEDINGS_PER_FRESH_ONE);
-    let beside = match source {
-        PrototypeSource::Shared => Beside::Nothing,
-        PrototypeSource::Own if config.looks_at_attributes() => Beside::Attributes,
-        PrototypeSource::Own if config.aligned() => Beside::Layers,
-        PrototypeSource::Own => Beside::Nothing,
-    };
-    Recluster { counts, source, beside, restarts, fresh, advantage: ADVANTAGE }
+    let anew = config.settings().schedule == Schedule::Paper;
+    let together = !anew && config.aligned() && source == PrototypeSource::Own;
+    Recluster { counts, source, together, anew, restarts, fresh, advantage: ADVANTAGE }
 }
 
 /// What an engine is asked for in an epoch. Nothing is clustered before there is a choice.
 pub fn step<'a>(config: &Config, choice: Option<&'a Choice>, stage: Stage, epoch: u32) -> Step<'a> {
-    let settings = config.settings();
     let prototypes = |choice: &'a Choice| {
         let source = choice.prototypes.unwrap_or_else(|| config.prototypes());
         recluster(config, &choice.clusters, source)
@@ -44,10 +39,6 @@ pub fn step<'a>(config: &Config, choice: Option<&'a Choice>, stage: Stage, epoch
     Step {
         stage,
         epoch,
-        draws: match stage {
-            Stage::Warmup => settings.warmup_draws,
-            Stage::Joint => 1,
-        },
         recluster: choice.filter(|_| finds_prototypes(config, stage, epoch)).map(prototypes),
         lambda_c: choice.and_then(|c| c.lambda_c).unwrap_or_else(|| config.lambda_c()),
     }

@@ -3,13 +3,9 @@
 //! One epoch's loss is judged by itself or as the mean of the last ones. A judged loss counts as a new best if it is
 //! less than the last best by at least a share of all that was gained so far; a loss is at rest when there was no new
 //! best for as long as patience allows.
-//!
-//! Clusters that take the place of others change what L_C measures: the loss jumps, and a best of before says nothing about
-//! the losses after. A watch then compares with the losses since, and what was gained before still counts as gained. It
-//! does so not again before the stage is twice as long: clusters that never settle would keep it going for ever.
 
 use crate::engine::Stage;
-use crate::settings::Settings;
+use crate::settings::{Schedule, Settings};
 use serde::{Deserialize, Serialize};
 
 /// How a loss is judged.
@@ -26,14 +22,12 @@ impl Judge {
     /// views differ from the next one's; in the joint stage, which gains little at a time, that takes the mean of more.
     pub(super) fn of(stage: Stage, settings: &Settings) -> Self {
         let Settings { patience, min_gain, .. } = *settings;
-        let warmup_min_gain = settings.warmup_share();
-        match stage {
-            Stage::Warmup if warmup_min_gain > 0.0 => {
-                Self { window: patience / 5, min_gain: warmup_min_gain }
+        match (settings.schedule, stage) {
+            (Schedule::Paper, _) => Self { window: 1, min_gain: 0.0 },
+            (Schedule::Smooth, Stage::Warmup) => {
+                Self { window: patience / 5, min_gain: settings.warmup_share() }
             }
-            Stage::Warmup => Self { window: 1, min_gain: 0.0 },
-            Stage::Joint if min_gain > 0.0 => Self { window: patience / 2, min_gain },
-            Stage::Joint => Self { window: patience / 5, min_gain: 0.0 },
+            (Schedule::Smooth, Stage::Joint) => Self { window: patience / 2, min_gain },
         }
     }
 }
@@ -41,11 +35,8 @@ impl Judge {
 /// Follows one loss.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Watch {
-    /// The first loss as it is judged, since it last forgot.
+    /// The first loss as it is judged.
     first: Option<f64>,
-    /// What was gained before that.
-    #[serde(default)]
-    gained: f64,
     /// The last best that counted.
     best: Option<f64>,
     /// Epochs since that one.
@@ -54,24 +45,9 @@ pub struct Watch {
     least: Option<f64>,
     /// The last losses, as many as are averaged.
     recent: Vec<f64>,
-    /// The epoch in which it last forgot.
-    #[serde(default)]
-    forgot: u32,
 }
 
 impl Watch {
-    /// Before the loss of an epoch that cannot be compared with those before: waits for a best of its own.
-    pub(super) fn forget(&mut self, epoch: u32) {
-        if u64::from(epoch) >= 2 * u64::from(self.forgot) {
-            self.gained += self.first.zip(self.best).map_or(0.0, |(first, best)| first - best);
-            self.first = None;
-            self.best = None;
-            self.since_best = 0;
-            self.recent.clear();
-            self.forgot = epoch;
-        }
-    }
-
     /// Sees the loss of the next epoch; whether it is the least of all.
     pub(super) fn see(&mut self, loss: f64, judge: Judge) -> bool {
         self.recent.push(loss);
@@ -83,7 +59,7 @@ impl Watch {
         let counts = self.recent.len() < window || {
             let judged = self.recent.iter().sum::<f64>() / window as f64;
             let first = *self.first.get_or_insert(judged);
-            let enough = |best: f64| judged < best - judge.min_gain * (self.gained + first - best);
+            let enough = |best: f64| judged < best - judge.min_gain * (first - best);
             let counts = self.best.is_none_or(enough);
             if counts {
                 self.best = Some(judged);
@@ -105,7 +81,7 @@ impl Watch {
 
     /// Whether it can stand like this after so many epochs; a file may say anything.
     pub(super) fn is_possible(&self, epochs: u32, judge: Judge) -> bool {
-        self.since_best.max(self.forgot) <= epochs && self.recent.len() <= judge.window.max(1)
+        self.since_best <= epochs && self.recent.len() <= judge.window.max(1)
     }
 }
 
@@ -167,70 +143,6 @@ mod tests {
         let by = |window| rest((0..400).map(loss), 20, Judge { window, min_gain: 0.02 });
         assert_eq!(by(1), Some(20));
         assert!(by(4).unwrap() > 200, "{:?}", by(4));
-    }
-
-    #[test]
-    fn a_loss_that_jumped_is_judged_by_itself() {
-        // Falls steadily to the end, but for a jump that takes back the gain of two hundred epochs.
-        let loss = |i: u32| 3.0 - 1e-3 * f64::from(i) + if i < 300 { 0.0 } else { 0.2 };
-        let judge = Judge { window: 10, min_gain: 0.0 };
-        let epochs = |forgetting: bool| {
-            let mut watch = Watch::default();
-            let at_rest = |i: &u32| {
-                if forgetting && *i == 300 {
-                    watch.forget(*i);
-                }
-                watch.see(loss(*i), judge);
-                watch.left(100) == 0
-            };
-            (0..600).find(at_rest)
-        };
-        // The mean of ten may take in the jump once it is there.
-        assert_eq!(epochs(false), Some(399));
-        assert_eq!(epochs(true), None);
-    }
-
-    #[test]
-    fn a_jump_above_the_first_loss_does_not_make_anything_count_as_a_gain() {
-        // Gains 0.1 in three hundred epochs, then jumps by twice that, and stays or creeps from there.
-        let epochs = |slope: f64| {
-            let loss = |i: u32| match i {
-                0..300 => 1.0 - f64::from(i) / 3000.0,
-                _ => 1.1 + slope * f64::from(i - 300),
-            };
-            let judge = Judge { window: 50, min_gain: 0.005 };
-            let mut watch = Watch::default();
-            let at_rest = |i: &u32| {
-                if *i == 300 {
-                    watch.forget(*i);
-                }
-                watch.see(loss(*i), judge);
-                watch.left(100) == 0
-            };
-            (0..10_000).find(at_rest)
-        };
-        // Fifty losses until they can be judged, and a hundred that are no better than the first of these.
-        assert_eq!(epochs(0.0), Some(449));
-        assert_eq!(epochs(1e-6), Some(449));
-        // A hundred epochs that gain less than 0.5 % of the 0.1 gained before.
-        assert_eq!(epochs(-4e-6), Some(449));
-        assert_eq!(epochs(-1e-4), None);
-    }
-
-    #[test]
-    fn clusters_that_never_settle_do_not_keep_a_stage_going() {
-        let judge = Judge { window: 50, min_gain: 0.02 };
-        let mut watch = Watch::default();
-        let end = (0..10_000).find(|epoch| {
-            if epoch % 5 == 0 {
-                watch.forget(*epoch);
-            }
-            watch.see(1.0, judge);
-            watch.left(100) == 0
-        });
-        // A loss that gains nothing is at rest 150 epochs after the last time it was forgotten, in epoch 160.
-        assert_eq!(end, Some(309));
-        assert!(watch.is_possible(310, judge) && !watch.is_possible(159, judge));
     }
 
     #[test]

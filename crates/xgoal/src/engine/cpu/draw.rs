@@ -2,7 +2,7 @@
 
 use super::mask::Mask;
 use crate::engine::Step;
-use crate::random::{Purpose, Stream};
+use crate::random::{Permutation, Purpose, Stream};
 use crate::settings::Settings;
 
 /// Masks and permutation of one layer.
@@ -50,18 +50,16 @@ impl Draw {
         }
     }
 
-    /// Draws everything afresh, as a function of seed, stage, epoch, layer and the draw's number alone.
-    pub fn redraw(&mut self, settings: &Settings, step: &Step<'_>, layer: usize, draw: usize) {
-        let stream = |purpose| {
-            let first = stream(settings.seed, purpose, step, layer);
-            if draw == 0 { first } else { first.substream(draw as u64) }
-        };
+    /// Draws everything afresh, as a function of seed, stage, epoch and layer alone.
+    pub fn redraw(&mut self, settings: &Settings, step: &Step<'_>, layer: usize) {
+        let stream = |purpose| stream(settings.seed, purpose, step, layer);
         let keep = 1.0 - settings.p_drop;
         self.attributes.draw(stream(Purpose::AttributeMask), keep);
         self.edges.mask.draw(stream(Purpose::EdgeMask), keep);
-        stream(Purpose::Shuffle).permutation(&mut self.permutation);
-        for (n, &from) in self.permutation.iter().enumerate() {
-            self.inverse[from as usize] = n as u32;
+        let shuffle = Permutation::new(stream(Purpose::Shuffle), self.permutation.len());
+        for (n, from) in self.permutation.iter_mut().enumerate() {
+            *from = shuffle.at(n as u64) as u32;
+            self.inverse[*from as usize] = n as u32;
         }
     }
 }

@@ -162,15 +162,7 @@ impl<T: Kernels> LayerEncoder<'_, T> {
                     product.add_row(block * BLOCK + i, scratch, row);
                 }
             });
-            match self.settings.activation {
-                Activation::Tanh => T::tanh_in_place(rows),
-                // Not `max`, which would hide a NaN.
-                Activation::Relu => rows.iter_mut().for_each(|v| {
-                    if *v < T::default() {
-                        *v = T::default();
-                    }
-                }),
-            }
+            activate(self.settings.activation, rows);
         });
     }
 
@@ -217,6 +209,19 @@ impl<T: Kernels> LayerEncoder<'_, T> {
             self.attributes.pull(survivors, gradients, scratch);
         }
         clock.stop(Phase::AttributesBackward);
+    }
+}
+
+/// What an encoder's sums go through.
+pub fn activate<T: Kernels>(activation: Activation, values: &mut [T]) {
+    match activation {
+        Activation::Tanh => T::tanh_in_place(values),
+        // Not `max`, which would hide a NaN.
+        Activation::Relu => values.iter_mut().for_each(|v| {
+            if *v < T::default() {
+                *v = T::default();
+            }
+        }),
     }
 }
 

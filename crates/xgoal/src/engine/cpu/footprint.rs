@@ -29,15 +29,15 @@
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
 
-use super::SEEN;
 use super::adjacency::Adjacency;
 use super::attributes::Attributes;
-use crate::graph::MultiplexGraph;
+use super::batch::CAP;
+use super::{ENCODED, SAMPLE};
+use crate::graph::{Layer, MultiplexGraph};
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
 use crate::model::Seen;
-use crate::settings::{Count, PerLayer, PrototypeSource, SelfLoops, Settings, Start};
-use crate::train::SAMPLE;
+use crate::settings::{Batch, Count, PerLayer, PrototypeSource, SelfLoops, Settings, Start};
 
 /// What the executable itself takes.
 const PROCESS: u64 = 10_000_000;
@@ -87,6 +87,8 @@ pub struct Footprints<'a> {
     attributes: u64,
     /// Whether a layer is kept as bits.
     bits: bool,
+    /// Nodes of a step, where these are not all.
+    batch: Option<u64>,
 }
 
 impl<'a> Footprints<'a> {
@@ -94,6 +96,19 @@ impl<'a> Footprints<'a> {
     pub fn new(graph: &'a MultiplexGraph, settings: &'a Settings) -> Self {
         let n = graph.nodes() as u64;
         let preprocessing = settings.preprocessing();
+        let batch = match settings.batch {
+            Some(Batch::Nodes(size)) if size < graph.nodes() => Some(size as u64),
+            _ => None,
+        };
+        if batch.is_some() {
+            let attributes = match graph.attributes() {
+                Matrix::Sparse(_) if !preprocessing.makes_dense() => 4 * n,
+                m => 4 * n * m.cols() as u64,
+            };
+            let layers = 4 * n * graph.layers().len() as u64;
+            let graph_bytes = of_graph(graph);
+            return Self { graph, settings, graph_bytes, layers, attributes, bits: false, batch };
+        }
         let mut layers = 0;
         let mut bits = false;
         let loops = if preprocessing.self_loops == SelfLoops::All { n } else { 0 };
@@ -117,7 +132,7 @@ impl<'a> Footprints<'a> {
             }
             m => 4 * n * m.cols() as u64 + v * n * m.cols() as u64 / 8,
         };
-        Self { graph, settings, graph_bytes, layers, attributes, bits }
+        Self { graph, settings, graph_bytes, layers, attributes, bits, batch }
     }
 
     /// What it takes with so many dimensions.
@@ -126,16 +141,15 @@ impl<'a> Footprints<'a> {
         let n = graph.nodes() as u64;
         let d = dim as u64;
         let v = graph.layers().len() as u64;
-        let features = graph.attributes().cols() as u64;
+        let features = graph.columns() as u64;
         let made_dense = settings.preprocessing().makes_dense();
         let partial = match graph.attributes() {
-            Matrix::Sparse(m) if !made_dense && Attributes::<f32>::scatters(m, dim) => {
+            Matrix::Sparse(m) if self.batch.is_none() && !made_dense && Attributes::<f32>::scatters(m, dim) => {
                 32 * features * d
             }
             _ => 0,
         };
         let weights = v * (2 * features * d + d);
-        let copies = if settings.warmup_draws > 1 { 24 } else { 20 };
         // Those that are found are no more than the columns.
         let most = |count: &Count| match count {
             Count::Auto => d,
@@ -149,25 +163,38 @@ impl<'a> Footprints<'a> {
         let aligned = settings.aligns(graph.layers().len());
         let shared = aligned && settings.prototypes != Some(PrototypeSource::Own);
         let mean = if shared { 4 * n * d } else { 0 };
-        let clustering = mean + 8 * n * d + 6 * n * clusters.min(n) * starts;
-        let saving = 16 * weights + 4 * n * v;
-        let embedding = 4 * n * d * (v + 1);
+        // Where steps go over batches, prototypes are found among a sample, and nobody's cluster is kept.
+        let points = self.batch.map_or(n, |_| n.min((SAMPLE as u64).max(64 * clusters)));
+        let mean = mean.min(4 * points * d);
+        let clustering = mean + (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
+        let saving = 16 * weights + if self.batch.is_some() { 0 } else { 4 * n * v };
+        let embedding = 4 * d * (n + v * n.min(self.batch.map_or(n, |_| ENCODED as u64)));
         let weighing = if settings.lambda_c.is_none() || settings.prototypes.is_none() {
             let s = n.min(SAMPLE as u64);
             let starts = kmeans::starts_at_a_time(s as usize) as u64;
-            4 * n * d * v + 24 * s * d + 6 * s * clusters.min(s) * starts
+            let encoded = self.batch.map_or(n, |_| s);
+            4 * encoded * d * v + 24 * s * d + 6 * s * clusters.min(s) * starts
         } else {
             0
         };
         let room = if self.bits { 4 * n * d } else { 0 };
-        let looks = settings.looks_at_attributes(graph.layers().len());
-        let seen = if looks { 4 * n * features.min(SEEN as u64) * v } else { 0 };
+        let views = match self.batch {
+            None => room + 4 * n * d * (3 * v + 2) + 8 * n * v,
+            // The views, their gradients, and the rows that meet the weights: a few entries for each that is read.
+            Some(size) => {
+                let read = |layer: &Layer| 1 + (layer.adjacency.nnz() as u64 / n).min(CAP as u64);
+                let read: u64 = graph.layers().iter().map(read).sum();
+                let entries = (graph.attributes().stored() as u64 / n + 1) * read;
+                let dense = features.saturating_sub(graph.attributes().cols() as u64);
+                size * (4 * d * (3 * v + 3) + 64 * entries + 24 * v * dense)
+            }
+        };
         let footprint = Footprint {
             graph: self.graph_bytes,
             layers: self.layers,
             attributes: self.attributes,
-            views: room + 4 * n * d * (3 * v + 2) + 8 * n * v + seen,
-            weights: copies * weights + partial,
+            views,
+            weights: 20 * weights + partial,
             passing: clustering.max(saving).max(embedding).max(weighing),
             directions: 0,
         };
@@ -175,10 +202,7 @@ impl<'a> Footprints<'a> {
         let entries = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64);
         let start = (settings.start == Some(Start::Principal))
             .then(|| Seen::bytes(graph.attributes(), entries.clone(), d));
-        let looked = looks.then(|| {
-            4 * weights + seen + Seen::bytes(graph.attributes(), entries.max(), SEEN as u64)
-        });
-        let first = start.max(looked).map_or(0, |bytes| {
+        let first = start.map_or(0, |bytes| {
             let preprocessed = match made_dense {
                 true => 4 * n * features,
                 false => stored(graph.attributes()),
@@ -197,7 +221,8 @@ pub(crate) fn before(graph: &MultiplexGraph) -> u64 {
 fn of_graph(graph: &MultiplexGraph) -> u64 {
     let n = graph.nodes() as u64;
     let layers = graph.layers().iter().map(|layer| 8 * (layer.adjacency.nnz() as u64 + n));
-    40 * n + layers.sum::<u64>() + stored(graph.attributes())
+    let structure = graph.structure().map_or(0, |s| 4 * s.values().len() as u64);
+    40 * n + layers.sum::<u64>() + stored(graph.attributes()) + structure
 }
 
 /// Bytes of attributes as they are in a graph.

@@ -11,6 +11,36 @@ use rayon::prelude::*;
 /// Binary digits of `keep` that count: probabilities are rounded to multiples of 2^-24.
 const DIGITS: u32 = 24;
 
+/// The words of a mask, each a pure function of its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Words {
+    stream: Stream,
+    /// `keep` as a whole number of 2^-24.
+    digits: u64,
+}
+
+impl Words {
+    /// Those of a stream.
+    pub fn new(stream: Stream, keep: f64) -> Self {
+        Self { stream, digits: (keep * f64::from(1u32 << DIGITS)).round() as u64 }
+    }
+
+    /// Word `i`, of entries 64 i to 64 i + 63.
+    #[inline]
+    pub fn word(&self, i: u64) -> u64 {
+        if self.digits == 1 << DIGITS {
+            return u64::MAX;
+        }
+        let base = i * u64::from(DIGITS);
+        let mut bits = 0u64;
+        for digit in self.digits.trailing_zeros().min(DIGITS)..DIGITS {
+            let random = self.stream.word(base + u64::from(digit));
+            bits = if self.digits >> digit & 1 == 1 { bits | random } else { bits & random };
+        }
+        bits
+    }
+}
+
 /// A bit per stored entry.
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
@@ -25,21 +55,10 @@ impl Mask {
 
     /// Draws every bit afresh; bit `i` depends on the stream and `i` alone.
     pub fn draw(&mut self, stream: Stream, keep: f64) {
-        let digits = (keep * f64::from(1u32 << DIGITS)).round() as u64;
-        if digits == 1 << DIGITS {
-            self.words.fill(u64::MAX);
-            return;
-        }
-        let first = digits.trailing_zeros().min(DIGITS);
+        let drawn = Words::new(stream, keep);
         self.words.par_chunks_mut(4096).enumerate().for_each(|(chunk, words)| {
             for (i, word) in words.iter_mut().enumerate() {
-                let base = (chunk * 4096 + i) as u64 * u64::from(DIGITS);
-                let mut bits = 0u64;
-                for digit in first..DIGITS {
-                    let random = stream.word(base + u64::from(digit));
-                    bits = if digits >> digit & 1 == 1 { bits | random } else { bits & random };
-                }
-                *word = bits;
+                *word = drawn.word((chunk * 4096 + i) as u64);
             }
         });
     }

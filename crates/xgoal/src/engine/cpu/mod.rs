@@ -9,6 +9,7 @@ mod adam;
 mod adjacency;
 mod agreement;
 mod attributes;
+mod batch;
 mod bits;
 mod draw;
 mod encoder;
@@ -28,45 +29,62 @@ pub use phases::{Clock, Phase};
 use self::adam::Adam;
 use self::adjacency::Adjacency;
 use self::attributes::Attributes;
+use self::batch::{Batches, CAP, Source};
 use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
 use self::rows::{PerThread, Scratches};
-use super::{Beside, Engine, EngineState, Prototypes, Recluster, Step, Terms};
+use super::{Engine, EngineState, Prototypes, Recluster, Stage, Step, Terms};
 use crate::error::{Error, Result};
-use crate::graph::preprocess::{Normalized, Preprocessed};
+use crate::graph::MultiplexGraph;
+use crate::graph::preprocess::{Columns, Preprocessed};
 use crate::kmeans::{self, Clustering, KMeans, Known};
 use crate::matrix::{Dense, Matrix};
-use crate::model::{LayerWeights, Seen, mean_of_layers};
-use crate::random::{Purpose, Stream};
+use crate::model::{LayerWeights, initial_weights, mean_of_layers, random_weights};
+use crate::random::{Permutation, Purpose, Stream};
 use crate::real::{Real, View};
-use crate::settings::{Config, PrototypeSource};
+use crate::settings::{Config, PrototypeSource, Start};
 
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
 
-/// Most leading directions of the attributes that are looked at where a layer has no other one beside it.
-const SEEN: usize = 32;
+/// Nodes that prototypes are found among where steps go over batches, for each of them and at least.
+const SAMPLE_PER_CLUSTER: usize = 64;
+const SAMPLE: usize = 4096;
+
+/// Nodes that are encoded at a time where all are.
+const ENCODED: usize = 1 << 14;
 
 /// A graph and its encoders in this machine's memory. f32 trains; f64 checks gradients.
 #[derive(Debug)]
 pub struct CpuEngine<T: Kernels = f32> {
     config: Config,
-    graph: Operands<T>,
+    reach: Reach<T>,
     weights: Vec<LayerWeights<T>>,
     remembered: Vec<LayerWeights<T>>,
     gradients: Vec<LayerWeights<T>>,
-    /// Their sum over the draws of an epoch, once one has several.
-    summed: Vec<LayerWeights<T>>,
     adam: Adam<T>,
     prototypes: Option<Vec<Prototypes<T>>>,
-    /// Attributes as layers see them that have no others beside them, with `cluster_attributes`.
-    seen: Vec<Dense<T>>,
     views: Vec<Views<T>>,
-    draws: Vec<Draw>,
-    work: Workspace<T>,
     losses: PerThread<objective::Scratch<T>>,
     clock: Clock,
+}
+
+/// Which nodes a step goes over.
+#[derive(Debug)]
+enum Reach<T> {
+    /// All of them, through products with the whole graph.
+    Whole(Whole<T>),
+    /// A batch, by the rows it needs.
+    Batch(Batches<T>),
+}
+
+/// What products with the whole graph need.
+#[derive(Debug)]
+struct Whole<T> {
+    graph: Operands<T>,
+    draws: Vec<Draw>,
+    work: Workspace<T>,
 }
 
 /// Prototypes of each layer, and whether any of them took the place of clusters that were followed.
@@ -109,56 +127,81 @@ impl<T: Kernels> Operands<T> {
     }
 }
 
-/// Embeddings of a graph under given weights, one matrix per layer.
-pub fn embed(config: &Config, graph: &Preprocessed<'_>, weights: &[LayerWeights]) -> Vec<Dense> {
-    let operands = Operands::<f32>::new(graph);
-    let settings = config.settings();
-    let mut work = operands.workspace(settings.dim, false);
-    embed_layers(config, &operands, weights, &mut work)
+/// Embeddings of a graph under given weights, one matrix per layer, block after block of nodes: through products with the
+/// whole graph where training goes so, which gives the bits that training gave.
+pub fn embed(
+    config: &Config,
+    graph: MultiplexGraph,
+    columns: Option<&Columns>,
+    weights: &[LayerWeights],
+    block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>,
+) -> Result<()> {
+    if config.batch(graph.nodes()).is_some() {
+        let source = Source::new(graph, config.preprocessing(), columns)?;
+        return embed_blocks(config, &Batches::new(source, 1), weights, block);
+    }
+    let preprocessed = config.preprocessing().apply_with(&graph, columns)?;
+    let graph = Operands::<f32>::new(&preprocessed);
+    let work = graph.workspace(config.settings().dim, false);
+    block(0, embed_layers(config, &mut Whole { graph, draws: Vec::new(), work }, weights))
+}
+
+fn embed_blocks<T: Kernels>(
+    config: &Config,
+    batches: &Batches<T>,
+    weights: &[LayerWeights<T>],
+    block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>,
+) -> Result<()> {
+    let nodes = batches.graph_nodes();
+    for first in (0..nodes).step_by(ENCODED) {
+        let some: Vec<u32> = (first..nodes.min(first + ENCODED)).map(|n| n as u32).collect();
+        block(first, anchors(config, batches, weights, &some, None).iter().map(cast).collect())?;
+    }
+    Ok(())
+}
+
+/// H of some nodes in each layer; all of their edges are followed without a stream to choose them by.
+fn anchors<T: Kernels>(
+    config: &Config,
+    batches: &Batches<T>,
+    weights: &[LayerWeights<T>],
+    nodes: &[u32],
+    chosen: Option<Stream>,
+) -> Vec<Dense<T>> {
+    let of_layer = |(v, weights)| {
+        let all = (usize::MAX, Stream::new(0, Purpose::Cap));
+        let cap = chosen.map_or(all, |stream| (CAP, stream.substream(v as u64)));
+        batches.anchor(config.settings(), v, weights, nodes, cap)
+    };
+    weights.iter().enumerate().map(of_layer).collect()
 }
 
 fn embed_layers<T: Kernels>(
     config: &Config,
-    operands: &Operands<T>,
+    Whole { graph, work, .. }: &mut Whole<T>,
     weights: &[LayerWeights<T>],
-    work: &mut Workspace<T>,
 ) -> Vec<Dense<T>> {
-    let layers = weights.iter().enumerate();
-    layers
-        .map(|(v, weights)| {
-            let mut out = Dense::zeros(operands.nodes, config.settings().dim);
-            operands.encoder(config, v).embed(weights, work, &mut out);
-            out
-        })
-        .collect()
-}
-
-/// The attributes as a layer's encoder sees them, along the directions in which nodes differ the most.
-fn seen_by<T: Kernels>(layer: &Normalized<'_>, config: &Config, attributes: &Matrix) -> Dense<T> {
-    let seen = Seen::new(config.encoder(), attributes, std::slice::from_ref(layer));
-    seen.rows(SEEN, Stream::new(config.settings().seed, Purpose::Seen))
+    let of_layer = |(v, weights)| {
+        let mut out = Dense::zeros(graph.nodes, config.settings().dim);
+        graph.encoder(config, v).embed(weights, work, &mut out);
+        out
+    };
+    weights.iter().enumerate().map(of_layer).collect()
 }
 
 impl<T: Kernels> CpuEngine<T> {
-    /// Prepares a graph for training from the given weights.
+    /// Prepares a graph for training on all nodes at a time, from the given weights.
     pub fn new(
         config: &Config,
         graph: &Preprocessed<'_>,
         weights: Vec<LayerWeights<T>>,
     ) -> Result<Self> {
-        if graph.layers.len() != config.layers().len() || weights.len() != graph.layers.len() {
-            return Err(Error::Data(format!(
-                "{} layers, {} in the configuration and {} sets of weights; expected the same",
-                graph.layers.len(),
-                config.layers().len(),
-                weights.len()
-            )));
-        }
+        same_layers(config, graph.layers.len(), &weights)?;
         // Positions of entries are held in 32 bits.
         let most = u32::MAX as usize;
         if let Some(v) = graph.layers.iter().position(|l| l.weights.nnz() > most) {
             return Err(Error::Data(format!(
-                "layer `{}`: {} entries, expected at most {most}",
+                "layer `{}`: {} entries, expected at most {most} where steps go over all nodes",
                 config.layers()[v].name,
                 graph.layers[v].weights.nnz()
             )));
@@ -167,36 +210,70 @@ impl<T: Kernels> CpuEngine<T> {
             && m.nnz() > most
         {
             return Err(Error::Data(format!(
-                "{} attribute entries, expected at most {most}",
+                "{} attribute entries, expected at most {most} where steps go over all nodes",
                 m.nnz()
             )));
         }
         let settings = config.settings();
-        let layers = graph.layers.iter().filter(|_| config.looks_at_attributes());
-        let seen = layers.map(|layer| seen_by(layer, config, &graph.attributes)).collect();
         let operands = Operands::<T>::new(graph);
         let entries = operands.attributes.entries();
         let nodes = operands.nodes;
-        Ok(Self {
-            work: operands.workspace(settings.dim, true),
-            views: weights.iter().map(|_| Views::new(nodes, settings.dim)).collect(),
-            draws: operands
-                .layers
-                .iter()
-                .map(|layer| Draw::new(entries, layer.draw(), nodes, settings))
-                .collect(),
+        let draws = operands.layers.iter();
+        let draws = draws.map(|layer| Draw::new(entries, layer.draw(), nodes, settings));
+        let draws = draws.collect();
+        let work = operands.workspace(settings.dim, true);
+        Ok(Self::of(config, Reach::Whole(Whole { graph: operands, draws, work }), nodes, weights))
+    }
+
+    /// Prepares a graph for training on so many nodes at a time, from the given weights.
+    pub fn batched(
+        config: &Config,
+        graph: MultiplexGraph,
+        size: usize,
+        weights: Vec<LayerWeights<T>>,
+    ) -> Result<Self> {
+        same_layers(config, graph.layers().len(), &weights)?;
+        let preprocessing = config.preprocessing();
+        let columns = preprocessing.columns(&graph);
+        let batches = Batches::new(Source::new(graph, preprocessing, columns.as_ref())?, size);
+        let size = batches.size();
+        Ok(Self::of(config, Reach::Batch(batches), size, weights))
+    }
+
+    /// Prepares a graph for training as the settings say, from fresh weights.
+    pub fn start(config: &Config, graph: &MultiplexGraph) -> Result<Self> {
+        match config.batch(graph.nodes()) {
+            None => {
+                let graph = config.preprocessing().apply(graph)?;
+                Self::new(config, &graph, initial_weights(config, &graph))
+            }
+            Some(size) => {
+                let weights = match config.settings().start.unwrap_or_default() {
+                    Start::Random => random_weights(config, graph.columns()),
+                    Start::Principal => {
+                        initial_weights(config, &config.preprocessing().apply(graph)?)
+                    }
+                };
+                Self::batched(config, graph.clone(), size, weights)
+            }
+        }
+    }
+
+    /// With views of so many rows.
+    fn of(config: &Config, reach: Reach<T>, rows: usize, weights: Vec<LayerWeights<T>>) -> Self {
+        let dim = config.settings().dim;
+        Self {
+            views: weights.iter().map(|_| Views::new(rows, dim)).collect(),
             gradients: weights.iter().map(LayerWeights::zeros_like).collect(),
-            summed: Vec::new(),
             adam: Adam::new(&weights),
             remembered: weights.clone(),
             weights,
             prototypes: None,
-            seen,
             losses: PerThread::new(),
             clock: Clock::new(),
-            graph: operands,
+            reach,
             config: config.clone(),
-        })
+        }
     }
 
     /// Where the time of all epochs so far went.
@@ -226,36 +303,47 @@ impl<T: Kernels> CpuEngine<T> {
     /// would undo what was learnt. It is kept only if it is clearly better; whether that happened in a layer is what comes
     /// back.
     fn recluster(&mut self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<bool> {
-        let (found, replaced) = match asked.source {
-            PrototypeSource::Own => self.own_prototypes(asked, step)?,
-            PrototypeSource::Shared => self.shared_prototypes(asked, step)?,
+        let sample = match &self.reach {
+            Reach::Whole(_) => None,
+            Reach::Batch(batches) => {
+                let stream = draw::stream(self.config.settings().seed, Purpose::Sample, step, 0);
+                let most = asked.counts.iter().max().map_or(0, |k| SAMPLE_PER_CLUSTER * k);
+                let nodes = batches.graph_nodes();
+                let order = Permutation::new(stream, nodes);
+                let size = nodes.min(most.max(SAMPLE)) as u64;
+                let nodes: Vec<u32> = (0..size).map(|i| order.at(i) as u32).collect();
+                Some(anchors(&self.config, batches, &self.weights, &nodes, Some(stream)))
+            }
         };
+        let rows: Vec<&Dense<T>> = match &sample {
+            None => self.views.iter().map(|views| &views.anchor).collect(),
+            Some(sample) => sample.iter().collect(),
+        };
+        let (mut found, replaced) = match asked.source {
+            PrototypeSource::Own => self.own_prototypes(&rows, asked, step)?,
+            PrototypeSource::Shared => self.shared_prototypes(&rows, asked, step)?,
+        };
+        if sample.is_some() {
+            found.iter_mut().for_each(|prototypes| prototypes.assignments.clear());
+        }
         self.prototypes = Some(found);
         Ok(replaced)
     }
 
-    fn own_prototypes(&self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<Found<T>> {
+    fn own_prototypes(
+        &self,
+        rows: &[&Dense<T>],
+        asked: &Recluster<'_>,
+        step: &Step<'_>,
+    ) -> Result<Found<T>> {
         let mut replaced = false;
         let of_layer = |(v, count): (usize, &usize)| {
             let centers = self.prototypes.as_ref().map(|p| View::from(&p[v].centers));
-            let others: Vec<_> = match asked.beside {
-                Beside::Nothing => Vec::new(),
-                Beside::Layers => (0..self.views.len())
-                    .filter(|other| *other != v)
-                    .map(|other| View::from(&self.views[other].anchor))
-                    .collect(),
-                Beside::Attributes => {
-                    let seen = self.seen.get(v).ok_or_else(|| {
-                        Error::Data("clusters beside attributes nobody looked at".into())
-                    })?;
-                    // K centres differ along K - 1 directions.
-                    let cols = (count - 1).clamp(1, SEEN).min(seen.cols());
-                    vec![View { cols, ..View::from(seen) }]
-                }
-            };
+            let others = (0..rows.len()).filter(|other| asked.together && *other != v);
+            let others: Vec<_> = others.map(|other| View::from(rows[other])).collect();
             let known = Known { centers, advantage: asked.advantage, others: &others };
             let stream = self.kmeans_stream(step, v);
-            let found = self.cluster(&self.views[v].anchor, *count, known, asked, stream)?;
+            let found = self.cluster(rows[v], *count, known, asked, stream)?;
             replaced |= found.replaced;
             Ok(Prototypes { centers: found.centers, assignments: found.assignments })
         };
@@ -264,8 +352,13 @@ impl<T: Kernels> CpuEngine<T> {
     }
 
     /// Clusters of the mean over layers; the prototypes of each layer are the means of its own rows in them.
-    fn shared_prototypes(&self, asked: &Recluster<'_>, step: &Step<'_>) -> Result<Found<T>> {
-        let mean = mean_of_layers(self.views.iter().map(|views| &views.anchor));
+    fn shared_prototypes(
+        &self,
+        rows: &[&Dense<T>],
+        asked: &Recluster<'_>,
+        step: &Step<'_>,
+    ) -> Result<Found<T>> {
+        let mean = mean_of_layers(rows.iter().copied());
         // Centres are means, and the mean over layers of these is that of the means over layers.
         let last = self.prototypes.as_ref();
         let last = last.map(|all| mean_of_layers(all.iter().map(|p| &p.centers)));
@@ -273,15 +366,11 @@ impl<T: Kernels> CpuEngine<T> {
         let known = Known { centers, advantage: asked.advantage, others: &[] };
         let stream = self.kmeans_stream(step, 0);
         let found = self.cluster(&mean, asked.counts[0], known, asked, stream)?;
-        let of_layer = |views: &Views<T>| Prototypes {
-            centers: kmeans::means(
-                View::from(&views.anchor),
-                &found.assignments,
-                found.centers.rows(),
-            ),
+        let of_layer = |rows: &&Dense<T>| Prototypes {
+            centers: kmeans::means(View::from(*rows), &found.assignments, found.centers.rows()),
             assignments: found.assignments.clone(),
         };
-        Ok((self.views.iter().map(of_layer).collect(), found.replaced))
+        Ok((rows.iter().map(of_layer).collect(), found.replaced))
     }
 
     fn kmeans_stream(&self, step: &Step<'_>, layer: usize) -> Stream {
@@ -298,8 +387,8 @@ impl<T: Kernels> CpuEngine<T> {
         stream: Stream,
     ) -> Result<Clustering<T>> {
         // The graph may be smaller than the clusters asked for.
-        let count = count.min(self.graph.nodes);
-        let centers = known.centers.filter(|centers| centers.rows == count);
+        let count = count.min(rows.rows());
+        let centers = known.centers.filter(|centers| centers.rows == count && !asked.anew);
         let restarts = if centers.is_some() { asked.fresh } else { asked.restarts };
         KMeans { restarts, ..KMeans::new(count) }.fit_knowing(
             View::from(rows),
@@ -308,101 +397,123 @@ impl<T: Kernels> CpuEngine<T> {
         )
     }
 
-    /// The objective and its gradients for one draw of the views.
-    fn evaluate_draw(&mut self, step: &Step<'_>, draw: usize) -> Result<Terms> {
-        self.clock.start();
-        for v in 0..self.weights.len() {
-            self.draws[v].redraw(self.config.settings(), step, v, draw);
-            if self.config.settings().drop_edges {
-                self.graph.layers[v].prepare(&mut self.draws[v].edges);
-            }
-            self.clock.stop(Phase::Draw);
-            self.graph.encoder(&self.config, v).forward(
-                &self.weights[v],
-                &self.draws[v],
-                &mut self.work,
-                &mut self.views[v],
-                &mut self.clock,
-            );
-        }
-        // The anchor is the same in every draw.
-        let replaced = match &step.recluster {
-            Some(asked) if draw == 0 => self.recluster(asked, step)?,
-            _ => false,
+    /// The nearest prototype of each row of the batch.
+    fn nearest(&self) -> Option<Vec<Prototypes<T>>> {
+        let of_layer = |(prototypes, views): (&Prototypes<T>, &Views<T>)| {
+            let centers = prototypes.centers.clone();
+            let assignments = kmeans::nearest(View::from(&views.anchor), View::from(&centers));
+            Prototypes { centers, assignments }
         };
-        self.clock.stop(Phase::Cluster);
-        let objective = Objective::new(&self.config, step, self.prototypes.as_deref());
-        let terms = objective.evaluate(&mut self.views, &self.losses);
-        self.clock.stop(Phase::Losses);
-        for v in 0..self.weights.len() {
-            self.graph.encoder(&self.config, v).backward(
-                &self.draws[v],
-                &mut self.views[v],
-                &mut self.work,
-                &mut self.gradients[v],
-                &mut self.clock,
-            );
-        }
-        Ok(Terms { replaced, ..terms })
+        let all = self.prototypes.as_ref()?;
+        Some(all.iter().zip(&self.views).map(of_layer).collect())
     }
 }
 
 impl<T: Kernels> Engine for CpuEngine<T> {
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
-        match step.draws {
-            0 => return Err(Error::Data("an epoch of no draws, expected at least one".into())),
-            1 => return self.evaluate_draw(step, 0),
-            _ => {}
+        self.clock.start();
+        let settings = self.config.settings();
+        match &mut self.reach {
+            Reach::Whole(Whole { graph, draws, work }) => {
+                for (v, weights) in self.weights.iter().enumerate() {
+                    draws[v].redraw(settings, step, v);
+                    if settings.drop_edges {
+                        graph.layers[v].prepare(&mut draws[v].edges);
+                    }
+                    self.clock.stop(Phase::Draw);
+                    let encoder = graph.encoder(&self.config, v);
+                    encoder.forward(weights, &draws[v], work, &mut self.views[v], &mut self.clock);
+                }
+            }
+            Reach::Batch(batches) => {
+                batches.forward(settings, &self.weights, step, &mut self.views, &mut self.clock);
+            }
         }
-        let mut terms = Vec::with_capacity(step.draws);
-        if self.summed.is_empty() {
-            self.summed = self.weights.iter().map(LayerWeights::zeros_like).collect();
+        let replaced = match &step.recluster {
+            Some(asked) => self.recluster(asked, step)?,
+            None => false,
+        };
+        let nearest = match self.reach {
+            Reach::Batch(_) if step.stage == Stage::Joint => self.nearest(),
+            _ => None,
+        };
+        self.clock.stop(Phase::Cluster);
+        let prototypes = nearest.as_deref().or(self.prototypes.as_deref());
+        let objective = Objective::new(&self.config, step, prototypes);
+        let terms = objective.evaluate(&mut self.views, &self.losses);
+        self.clock.stop(Phase::Losses);
+        match &mut self.reach {
+            Reach::Whole(Whole { graph, draws, work }) => {
+                for (v, gradients) in self.gradients.iter_mut().enumerate() {
+                    let encoder = graph.encoder(&self.config, v);
+                    let views = &mut self.views[v];
+                    encoder.backward(&draws[v], views, work, gradients, &mut self.clock);
+                }
+            }
+            Reach::Batch(batches) => {
+                batches.backward(&self.views, &mut self.gradients, &mut self.clock);
+            }
         }
-        self.summed
-            .iter_mut()
-            .flat_map(LayerWeights::tensors_mut)
-            .for_each(|t| t.fill(T::default()));
-        for draw in 0..step.draws {
-            terms.push(self.evaluate_draw(step, draw)?);
-            combine(&self.gradients, &mut self.summed, |sum, gradient| *sum += gradient);
-            self.clock.stop(Phase::Update);
-        }
-        let share = T::from_f64(1.0 / step.draws as f64);
-        combine(&self.summed, &mut self.gradients, |mean, sum| *mean = share * sum);
-        self.clock.stop(Phase::Update);
-        Ok(Terms::mean(&terms))
+        Ok(Terms { replaced, ..terms })
     }
 
-    fn update(&mut self, learning_rates: &[f64]) {
+    fn update(&mut self, learning_rates: &[f64]) -> Result<()> {
         self.clock.start();
         self.adam.update(learning_rates, &self.gradients, &mut self.weights);
         self.clock.stop(Phase::Update);
+        Ok(())
     }
 
-    fn reset_optimizer(&mut self) {
+    fn reset_optimizer(&mut self) -> Result<()> {
         self.adam.reset();
+        Ok(())
     }
 
-    fn remember(&mut self, layer: usize) {
+    fn remember(&mut self, layer: usize) -> Result<()> {
         copy_weights(&self.weights[layer], &mut self.remembered[layer]);
+        Ok(())
     }
 
-    fn recall(&mut self) {
+    fn recall(&mut self) -> Result<()> {
         let pairs = self.remembered.iter().zip(&mut self.weights);
         pairs.for_each(|(from, to)| copy_weights(from, to));
+        Ok(())
     }
 
-    fn embed(&mut self) -> Vec<Dense> {
-        let layers = embed_layers(&self.config, &self.graph, &self.weights, &mut self.work);
-        layers.iter().map(cast).collect()
+    fn nodes(&self) -> usize {
+        match &self.reach {
+            Reach::Whole(whole) => whole.graph.nodes,
+            Reach::Batch(batches) => batches.graph_nodes(),
+        }
     }
 
-    fn weights(&self) -> Vec<LayerWeights> {
-        cast_weights(&self.weights)
+    fn embed(&mut self, block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>) -> Result<()> {
+        match &mut self.reach {
+            Reach::Whole(whole) => {
+                let layers = embed_layers(&self.config, whole, &self.weights);
+                block(0, layers.iter().map(cast).collect())
+            }
+            Reach::Batch(batches) => embed_blocks(&self.config, batches, &self.weights, block),
+        }
     }
 
-    fn state(&self) -> EngineState {
-        EngineState {
+    fn embed_some(&mut self, nodes: &[u32]) -> Result<Vec<Dense>> {
+        let layers = match &mut self.reach {
+            Reach::Whole(whole) => {
+                let layers = embed_layers(&self.config, whole, &self.weights);
+                layers.iter().map(|layer| layer.select_rows(nodes)).collect()
+            }
+            Reach::Batch(batches) => anchors(&self.config, batches, &self.weights, nodes, None),
+        };
+        Ok(layers.iter().map(cast).collect())
+    }
+
+    fn weights(&self) -> Result<Vec<LayerWeights>> {
+        Ok(cast_weights(&self.weights))
+    }
+
+    fn state(&self) -> Result<EngineState> {
+        Ok(EngineState {
             weights: cast_weights(&self.weights),
             remembered: cast_weights(&self.remembered),
             first_moments: cast_weights(&self.adam.first),
@@ -415,12 +526,12 @@ impl<T: Kernels> Engine for CpuEngine<T> {
                 };
                 all.iter().map(one).collect()
             }),
-        }
+        })
     }
 
     fn state_bytes(&self) -> u64 {
         let weights = self.weights.iter().flat_map(LayerWeights::tensors).map(<[T]>::len);
-        let assignments = self.weights.len() * self.graph.nodes;
+        let assignments = self.weights.len() * self.assigned();
         4 * (4 * weights.sum::<usize>() + assignments) as u64
     }
 
@@ -434,7 +545,7 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         {
             return Err(Error::Data("the saved state belongs to a model of another shape".into()));
         }
-        let (nodes, dim) = (self.graph.nodes, self.config.settings().dim);
+        let (nodes, dim) = (self.assigned(), self.config.settings().dim);
         let fits = |p: &Prototypes| p.centers.cols() == dim && p.assignments.len() == nodes;
         if let Some(all) = &state.prototypes
             && (all.len() != self.weights.len() || !all.iter().all(fits))
@@ -457,14 +568,25 @@ impl<T: Kernels> Engine for CpuEngine<T> {
     }
 }
 
-/// Changes weights by others of the same shape, entry by entry.
-fn combine<T: Kernels>(
-    from: &[LayerWeights<T>],
-    to: &mut [LayerWeights<T>],
-    change: impl Fn(&mut T, T),
-) {
-    let tensors = to.iter_mut().zip(from).flat_map(|(t, f)| t.tensors_mut().zip(f.tensors()));
-    tensors.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(t, f)| change(t, *f)));
+impl<T: Kernels> CpuEngine<T> {
+    /// Nodes whose clusters are kept.
+    fn assigned(&self) -> usize {
+        match &self.reach {
+            Reach::Whole(whole) => whole.graph.nodes,
+            Reach::Batch(_) => 0,
+        }
+    }
+}
+
+fn same_layers<T>(config: &Config, layers: usize, weights: &[LayerWeights<T>]) -> Result<()> {
+    if layers == config.layers().len() && weights.len() == layers {
+        return Ok(());
+    }
+    Err(Error::Data(format!(
+        "{layers} layers, {} in the configuration and {} sets of weights; expected the same",
+        config.layers().len(),
+        weights.len()
+    )))
 }
 
 fn copy_weights<T: Kernels>(from: &LayerWeights<T>, to: &mut LayerWeights<T>) {
@@ -478,69 +600,4 @@ fn cast_weights<T: Real, U: Real>(weights: &[LayerWeights<T>]) -> Vec<LayerWeigh
 fn cast<T: Real, U: Real>(matrix: &Dense<T>) -> Dense<U> {
     let values = matrix.values().iter().map(|v| U::from_f64(v.to_f64())).collect();
     Dense::from_vec(matrix.rows(), matrix.cols(), values).expect("same shape")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::Stage;
-    use crate::graph::{Layer, MultiplexGraph};
-    use crate::matrix::Csr;
-    use crate::settings::Settings;
-    use crate::train::{self, Choice};
-
-    /// The first layer's clusters of nodes at the corners of a wide rectangle. The first encoder sees one that is a little
-    /// higher than wide, the second one that is wide.
-    fn clusters(set: &[(&str, &str)]) -> Vec<u32> {
-        let nodes = 64;
-        let side = |bit: usize| move |n: usize| if n >> bit & 1 == 0 { 1.0 } else { -1.0 };
-        let (wide, high) = (side(0), side(1));
-        let values = (0..nodes).flat_map(|n| [3.0 * wide(n), high(n)]).collect();
-        let loops = |name: &str| Layer {
-            name: name.into(),
-            adjacency: Csr::from_triplets(
-                nodes,
-                nodes,
-                (0..nodes as u32).map(|n| (n, n, 1.0)).collect(),
-            )
-            .unwrap(),
-        };
-        let attributes = Matrix::Dense(Dense::from_vec(nodes, 2, values).unwrap());
-        let graph = MultiplexGraph::new(vec![loops("a"), loops("b")], attributes).unwrap();
-        let mut settings = Settings::default();
-        for (key, value) in
-            [("dim", "2"), ("clusters", "2"), ("prototypes", "own")].iter().chain(set)
-        {
-            settings.set(key, value).unwrap();
-        }
-        for key in ["normalize_attributes", "normalize_columns"] {
-            settings.set(key, "none").unwrap();
-        }
-        let config = settings.validate(&graph.layer_names()).unwrap();
-        let graph = config.preprocessing().apply(&graph).unwrap();
-        let weights = |wide: f32| {
-            let weight = Dense::from_vec(2, 2, vec![wide, 0.0, 0.0, 0.1]).unwrap();
-            let own = Some(weight.clone());
-            LayerWeights { weight, self_weight: own, bias: vec![0.0; 2] }
-        };
-        let weights = vec![weights(0.03), weights(0.1)];
-        let mut engine = CpuEngine::<f32>::new(&config, &graph, weights).unwrap();
-        let choice = Choice::new(&config, &mut engine).unwrap();
-        engine.evaluate(&train::step(&config, Some(&choice), Stage::Joint, 0)).unwrap();
-        engine.prototypes.unwrap().swap_remove(0).assignments
-    }
-
-    #[test]
-    fn clusters_agree_with_the_layers_beside_or_where_asked_with_the_attributes() {
-        // Whether the nodes of a side fall into one cluster.
-        let by = |found: &[u32], bit: usize| (0..64).all(|n| found[n] == found[n ^ 1 << bit]);
-        for (set, cut) in [
-            (&[][..], 0),
-            (&[("method", "goal")], 1),
-            (&[("method", "goal"), ("cluster_attributes", "true")], 0),
-        ] {
-            let found = clusters(set);
-            assert!(by(&found, 1 - cut) && !by(&found, cut), "{set:?}: {found:?}");
-        }
-    }
 }

@@ -169,7 +169,7 @@ impl<'a, T: Kernels> Objective<'a, T> {
                 let mut marginal = vec![0.0; prototypes.centers.rows()];
                 let recovery = cluster_alignment(
                     v,
-                    (&prototypes.centers, self.config.settings().align_tau),
+                    (&prototypes.centers, layer.align_tau),
                     self.mu_c * each / self.pairs(),
                     anchors,
                     (&mut scratch.logits, &mut marginal),
