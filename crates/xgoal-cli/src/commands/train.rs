@@ -146,7 +146,7 @@ pub fn learn(
                 && stage.name == Stage::Warmup.as_str()
             {
                 let config = trainer.config().clone();
-                run.keep_warmup(&Model::trained(config, trainer.weights(), graph)?)?;
+                run.keep_warmup(&Model::trained(config, trainer.weights()?, graph)?)?;
             }
             told = finished;
         }
@@ -172,10 +172,10 @@ pub fn learn(
     }
     let stages = trainer.progress().stages.clone();
     let config = trainer.resolved();
-    let mut engine = trainer.into_engine();
-    let embeddings = final_mean(&config, &engine.embed());
+    let mut engine = trainer.into_engine()?;
+    let embeddings = final_mean(&config, &engine.embed()?);
     if let Some(run) = run {
-        let model = Model::trained(config, engine.weights(), graph)?;
+        let model = Model::trained(config, engine.weights()?, graph)?;
         run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })

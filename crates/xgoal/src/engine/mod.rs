@@ -155,32 +155,32 @@ pub struct EngineState {
     pub prototypes: Option<Vec<Prototypes>>,
 }
 
-/// Computes on one graph with one set of weights.
+/// Computes on one graph with one set of weights. Wherever it keeps its memory, everything may fail.
 pub trait Engine {
     /// Computes the objective and, behind the seam, its gradients. The weights stay as they are.
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms>;
 
     /// Moves the weights by Adam along the last gradients, with a learning rate for each layer. A layer whose
     /// rate is 0 stays as it is, its moments included.
-    fn update(&mut self, learning_rates: &[f64]);
+    fn update(&mut self, learning_rates: &[f64]) -> Result<()>;
 
     /// Forgets the optimizer's moments.
-    fn reset_optimizer(&mut self);
+    fn reset_optimizer(&mut self) -> Result<()>;
 
     /// Keeps a copy of a layer's current weights.
-    fn remember(&mut self, layer: usize);
+    fn remember(&mut self, layer: usize) -> Result<()>;
 
     /// Goes back to the weights last remembered.
-    fn recall(&mut self);
+    fn recall(&mut self) -> Result<()>;
 
     /// Embeddings of the undropped graph, one matrix per layer.
-    fn embed(&mut self) -> Vec<Dense>;
+    fn embed(&mut self) -> Result<Vec<Dense>>;
 
     /// A copy of the weights.
-    fn weights(&self) -> Vec<LayerWeights>;
+    fn weights(&self) -> Result<Vec<LayerWeights>>;
 
     /// Everything needed to go on later.
-    fn state(&self) -> EngineState;
+    fn state(&self) -> Result<EngineState>;
 
     /// Bytes of what `state` gives, about.
     fn state_bytes(&self) -> u64;

@@ -77,7 +77,7 @@ impl Choice {
         let open = settings.prototypes.is_none();
         let alike = config.layers().windows(2).all(|l| l[0].clusters == l[1].clusters);
         let compared = open && alike && config.aligned();
-        let layers = if counted || weighed || compared { engine.embed() } else { Vec::new() };
+        let layers = if counted || weighed || compared { engine.embed()? } else { Vec::new() };
         // Each layer is let go before the next one is looked at.
         let layers: Vec<Dense> = layers.into_iter().map(|layer| spread(&layer)).collect();
         let mean = (!layers.is_empty()).then(|| mean_of_layers(&layers));

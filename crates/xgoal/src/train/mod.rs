@@ -218,10 +218,10 @@ impl<E: Engine> Trainer<E> {
             if watch.left(settings.patience) == 0 {
                 rates[v] = 0.0;
             } else if watch.see(*loss, judge) && stage == Stage::Warmup {
-                self.engine.remember(v);
+                self.engine.remember(v)?;
             }
         }
-        self.engine.update(&rates);
+        self.engine.update(&rates)?;
         let left = self.progress.watches.iter().map(|watch| watch.left(settings.patience));
         let patience_left = left.max().unwrap_or(0);
         let over = patience_left == 0 || epoch as usize + 1 >= settings.max_epochs;
@@ -269,14 +269,14 @@ impl<E: Engine> Trainer<E> {
     fn end_stage(&mut self, stage: Stage) -> Result<()> {
         match stage {
             Stage::Warmup => {
-                self.engine.recall();
-                self.engine.reset_optimizer();
+                self.engine.recall()?;
+                self.engine.reset_optimizer()?;
                 self.progress.joint = true;
                 self.progress.epoch = 0;
                 self.progress.watches = watches(&self.config, true);
             }
             Stage::Joint => {
-                self.check_weights(&self.engine.weights())?;
+                self.check_weights(&self.engine.weights()?)?;
                 self.progress.done = true;
             }
         }
@@ -313,13 +313,13 @@ impl<E: Engine> Trainer<E> {
     }
 
     /// A copy of the weights as they are.
-    pub fn weights(&self) -> Vec<LayerWeights> {
+    pub fn weights(&self) -> Result<Vec<LayerWeights>> {
         self.engine.weights()
     }
 
     /// The engine's state, to go on later. A state that is not good to go on from is an error.
     pub fn state(&self) -> Result<EngineState> {
-        let state = self.engine.state();
+        let state = self.engine.state()?;
         self.check_weights(&state.weights)?;
         Ok(state)
     }
@@ -330,11 +330,11 @@ impl<E: Engine> Trainer<E> {
     }
 
     /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
-    pub fn into_engine(mut self) -> E {
+    pub fn into_engine(mut self) -> Result<E> {
         if !self.progress.joint && self.progress.epoch > 0 {
-            self.engine.recall();
+            self.engine.recall()?;
         }
-        self.engine
+        Ok(self.engine)
     }
 }
 
@@ -357,6 +357,13 @@ mod tests {
         told: Vec<String>,
     }
 
+    impl Script {
+        fn tell(&mut self, what: String) -> Result<()> {
+            self.told.push(what);
+            Ok(())
+        }
+    }
+
     impl Engine for Script {
         fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
             let clusters = step.recluster.map_or(String::new(), |r| format!("c{:?}", r.counts));
@@ -366,26 +373,26 @@ mod tests {
             let replaced = self.replaced == Some(step.epoch);
             Ok(Terms { loss, layers: vec![loss, second], replaced, ..Terms::default() })
         }
-        fn update(&mut self, learning_rates: &[f64]) {
+        fn update(&mut self, learning_rates: &[f64]) -> Result<()> {
             let rates: Vec<String> = learning_rates.iter().map(f64::to_string).collect();
-            self.told.push(format!("lr{}", rates.join(",")));
+            self.tell(format!("lr{}", rates.join(",")))
         }
-        fn reset_optimizer(&mut self) {
-            self.told.push("reset".into());
+        fn reset_optimizer(&mut self) -> Result<()> {
+            self.tell("reset".into())
         }
-        fn remember(&mut self, layer: usize) {
-            self.told.push(format!("remember{layer}"));
+        fn remember(&mut self, layer: usize) -> Result<()> {
+            self.tell(format!("remember{layer}"))
         }
-        fn recall(&mut self) {
-            self.told.push("recall".into());
+        fn recall(&mut self) -> Result<()> {
+            self.tell("recall".into())
         }
-        fn embed(&mut self) -> Vec<Dense> {
-            self.embeddings.clone()
+        fn embed(&mut self) -> Result<Vec<Dense>> {
+            Ok(self.embeddings.clone())
         }
-        fn weights(&self) -> Vec<LayerWeights> {
-            Vec::new()
+        fn weights(&self) -> Result<Vec<LayerWeights>> {
+            Ok(Vec::new())
         }
-        fn state(&self) -> EngineState {
+        fn state(&self) -> Result<EngineState> {
             unreachable!("not asked for")
         }
         fn state_bytes(&self) -> u64 {
@@ -433,7 +440,7 @@ mod tests {
             t.progress().stages.iter().map(|s| (s.name.as_str(), s.epochs, s.final_loss)).collect();
         assert_eq!(stages, [("warmup", 4, 2.0), ("joint", 4, 8.5)]);
         assert_eq!(
-            t.into_engine().told.join(" "),
+            t.into_engine().unwrap().told.join(" "),
             "warmup0 remember0 remember1 lr5,5 warmup1 remember0 remember1 lr5,5 warmup2 lr5,5 \
              warmup3 lr5,5 recall reset \
              joint0c[3, 3] lr1,1 joint1 lr1,1 joint2c[3, 3] lr1,1 joint3 lr1,1"
@@ -566,7 +573,7 @@ mod tests {
         let mut t = trainer(&[1.0, 2.0], &[]);
         t.step().unwrap();
         t.step().unwrap();
-        assert_eq!(t.into_engine().told.last().unwrap(), "recall");
+        assert_eq!(t.into_engine().unwrap().told.last().unwrap(), "recall");
     }
 
     #[test]
@@ -575,6 +582,6 @@ mod tests {
         t.step().unwrap();
         let message = t.step().unwrap_err().to_string();
         assert!(message.starts_with("warmup epoch 1: loss is NaN"), "{message}");
-        assert_eq!(t.into_engine().told.iter().filter(|s| s.starts_with("lr")).count(), 1);
+        assert_eq!(t.into_engine().unwrap().told.iter().filter(|s| s.starts_with("lr")).count(), 1);
     }
 }

@@ -373,36 +373,40 @@ impl<T: Kernels> Engine for CpuEngine<T> {
         Ok(Terms::mean(&terms))
     }
 
-    fn update(&mut self, learning_rates: &[f64]) {
+    fn update(&mut self, learning_rates: &[f64]) -> Result<()> {
         self.clock.start();
         self.adam.update(learning_rates, &self.gradients, &mut self.weights);
         self.clock.stop(Phase::Update);
+        Ok(())
     }
 
-    fn reset_optimizer(&mut self) {
+    fn reset_optimizer(&mut self) -> Result<()> {
         self.adam.reset();
+        Ok(())
     }
 
-    fn remember(&mut self, layer: usize) {
+    fn remember(&mut self, layer: usize) -> Result<()> {
         copy_weights(&self.weights[layer], &mut self.remembered[layer]);
+        Ok(())
     }
 
-    fn recall(&mut self) {
+    fn recall(&mut self) -> Result<()> {
         let pairs = self.remembered.iter().zip(&mut self.weights);
         pairs.for_each(|(from, to)| copy_weights(from, to));
+        Ok(())
     }
 
-    fn embed(&mut self) -> Vec<Dense> {
+    fn embed(&mut self) -> Result<Vec<Dense>> {
         let layers = embed_layers(&self.config, &self.graph, &self.weights, &mut self.work);
-        layers.iter().map(cast).collect()
+        Ok(layers.iter().map(cast).collect())
     }
 
-    fn weights(&self) -> Vec<LayerWeights> {
-        cast_weights(&self.weights)
+    fn weights(&self) -> Result<Vec<LayerWeights>> {
+        Ok(cast_weights(&self.weights))
     }
 
-    fn state(&self) -> EngineState {
-        EngineState {
+    fn state(&self) -> Result<EngineState> {
+        Ok(EngineState {
             weights: cast_weights(&self.weights),
             remembered: cast_weights(&self.remembered),
             first_moments: cast_weights(&self.adam.first),
@@ -415,7 +419,7 @@ impl<T: Kernels> Engine for CpuEngine<T> {
                 };
                 all.iter().map(one).collect()
             }),
-        }
+        })
     }
 
     fn state_bytes(&self) -> u64 {
