@@ -83,10 +83,10 @@ impl Trainer {
         let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
             let config = trainer.resolved();
             let prototypes = trainer.state()?.prototypes;
-            let mut engine = trainer.into_engine();
-            let layers = engine.embed();
+            let mut engine = trainer.into_engine()?;
+            let layers = engine.embed()?;
             let mean = final_mean(&config, &layers);
-            let model = xgoal::model::Model::new(config, engine.weights())?;
+            let model = xgoal::model::Model::new(config, engine.weights()?)?;
             let model = model.with_columns(columns)?.with_graph(Some(graph));
             Ok((model, layers, mean, prototypes))
         })?;

@@ -93,7 +93,7 @@ fn epoch(bencher: Bencher<'_, '_>, form: &str) {
     let mut epoch = 0;
     bencher.bench_local(|| {
         let terms = engine.evaluate(&step(&config, None, Stage::Warmup, epoch));
-        engine.update(&rates);
+        engine.update(&rates).expect("moves");
         epoch += 1;
         terms
     });

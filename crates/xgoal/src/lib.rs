@@ -26,7 +26,7 @@
 //! while let Some(epoch) = trainer.step()? {
 //!     assert!(epoch.loss.is_finite());
 //! }
-//! let embeddings = final_mean(&config, &trainer.into_engine().embed());
+//! let embeddings = final_mean(&config, &trainer.into_engine()?.embed()?);
 //! assert_eq!((embeddings.rows(), embeddings.cols()), (120, 16));
 //! # Ok(())
 //! # }

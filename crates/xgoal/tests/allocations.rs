@@ -48,7 +48,7 @@ fn an_epoch_allocates_nothing_of_the_size_of_the_graph() {
     for stage in [Stage::Warmup, Stage::Joint] {
         let mut epoch = |epoch| {
             engine.evaluate(&step(&config, None, stage, epoch)).unwrap();
-            engine.update(&rates);
+            engine.update(&rates).unwrap();
         };
         // Every thread has had a block of everything.
         (0..10).for_each(&mut epoch);

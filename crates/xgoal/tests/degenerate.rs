@@ -53,10 +53,10 @@ fn train(graph: &MultiplexGraph, set: Set<'_>) -> xgoal::Result<Dense> {
     while let Some(epoch) = trainer.step()? {
         assert!(epoch.loss.is_finite());
     }
-    let mut engine = trainer.into_engine();
-    let layers = engine.embed();
+    let mut engine = trainer.into_engine()?;
+    let layers = engine.embed()?;
     let mean = final_mean(&config, &layers);
-    Model::new(config, engine.weights())?;
+    Model::new(config, engine.weights()?)?;
     Ok(mean)
 }
 

@@ -36,10 +36,10 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
             let recluster = (epoch == 1 || epoch == 4).then_some(recluster);
             let step = Step { recluster, ..step(config, None, Stage::Joint, epoch) };
             let terms = engine.evaluate(&step).unwrap();
-            engine.update(&[5e-3; 8][..graph.layers.len()]);
+            engine.update(&[5e-3; 8][..graph.layers.len()]).unwrap();
             terms
         });
-        Run { terms: terms.collect(), state: engine.state() }
+        Run { terms: terms.collect(), state: engine.state().unwrap() }
     })
 }
 
@@ -80,10 +80,10 @@ fn means_over_draws_are_the_same_for_any_number_of_threads() {
             let mut engine = CpuEngine::<f32>::new(&config, &graph, weights).unwrap();
             let terms = (0..3).map(|epoch| {
                 let terms = engine.evaluate(&step(&config, None, Stage::Warmup, epoch)).unwrap();
-                engine.update(&[5e-3; 8][..graph.layers.len()]);
+                engine.update(&[5e-3; 8][..graph.layers.len()]).unwrap();
                 terms
             });
-            Run { terms: terms.collect(), state: engine.state() }
+            Run { terms: terms.collect(), state: engine.state().unwrap() }
         })
     };
     let one = epochs(1);

@@ -207,7 +207,7 @@ fn adam_steps_are_those_of_the_framework() {
         let mut engine = golden.engine::<f64>(case);
         for epoch in 0..case.steps {
             engine.evaluate(&step(&golden, case, epoch)).unwrap();
-            engine.update(&vec![case.lr; case.weights.len()]);
+            engine.update(&vec![case.lr; case.weights.len()]).unwrap();
         }
         let error = relative_weights(engine.weights_mut(), &case.weights);
         println!("{}: weights to {error:.1e}", case.name);

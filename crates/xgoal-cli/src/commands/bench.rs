@@ -95,7 +95,7 @@ fn time_epochs(
     };
     let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
         engine.evaluate(&step(config, choice.as_ref(), stage, epoch))?;
-        engine.update(&rates);
+        engine.update(&rates)?;
         Ok(())
     };
     let untimed = UNTIMED.next_multiple_of(period);

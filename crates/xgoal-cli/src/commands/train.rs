@@ -11,7 +11,7 @@ use xgoal::engine::{Engine, Stage};
 use xgoal::graph::MultiplexGraph;
 use xgoal::machine;
 use xgoal::matrix::Dense;
-use xgoal::model::{Model, final_mean, initial_weights};
+use xgoal::model::Model;
 use xgoal::run::{Run, Saves, Unfinished};
 use xgoal::settings::Config;
 use xgoal::train::{MemoryEstimate, StageReport, Trainer, finds_prototypes};
@@ -103,9 +103,7 @@ pub fn start(
 
 /// An engine with fresh weights.
 pub fn engine(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<CpuEngine> {
-    let graph = config.preprocessing().apply(graph)?;
-    let weights = initial_weights(config, &graph);
-    CpuEngine::new(config, &graph, weights)
+    CpuEngine::start(config, graph)
 }
 
 /// What training came to.
@@ -146,7 +144,7 @@ pub fn learn(
                 && stage.name == Stage::Warmup.as_str()
             {
                 let config = trainer.config().clone();
-                run.keep_warmup(&Model::trained(config, trainer.weights(), graph)?)?;
+                run.keep_warmup(&Model::trained(config, trainer.weights()?, graph)?)?;
             }
             told = finished;
         }
@@ -172,10 +170,10 @@ pub fn learn(
     }
     let stages = trainer.progress().stages.clone();
     let config = trainer.resolved();
-    let mut engine = trainer.into_engine();
-    let embeddings = final_mean(&config, &engine.embed());
+    let mut engine = trainer.into_engine()?;
+    let embeddings = engine.embed_mean(&config)?;
     if let Some(run) = run {
-        let model = Model::trained(config, engine.weights(), graph)?;
+        let model = Model::trained(config, engine.weights()?, graph)?;
         run.finish(&model, &embeddings, graph, interrupted)?;
     }
     Ok(Learned { embeddings, stages, interrupted })

@@ -180,7 +180,7 @@ mod tests {
         let mut trainer = Trainer::new(engine, config);
         while trainer.step().unwrap().is_some() {}
         let config = trainer.resolved();
-        Model::new(config, trainer.weights()).unwrap()
+        Model::new(config, trainer.weights().unwrap()).unwrap()
     }
 
     #[test]

@@ -8,8 +8,8 @@ pub mod cpu;
 
 use crate::error::Result;
 use crate::matrix::Dense;
-use crate::model::LayerWeights;
-use crate::settings::PrototypeSource;
+use crate::model::{LayerWeights, final_mean};
+use crate::settings::{Config, PrototypeSource};
 
 /// A stage of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +139,30 @@ pub trait Engine {
     /// Embeddings of the undropped graph, one matrix per layer, a block of nodes at a time: the first node of a block,
     /// and its rows.
     fn embed(&mut self, block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>) -> Result<()>;
+
+    /// The same as whole matrices.
+    fn embed_layers(&mut self) -> Result<Vec<Dense>> {
+        let mut layers = Vec::new();
+        let nodes = self.nodes();
+        self.embed(&mut |first, blocks| {
+            if layers.is_empty() {
+                layers = blocks.iter().map(|block| Dense::zeros(nodes, block.cols())).collect();
+            }
+            layers.iter_mut().zip(blocks).for_each(|(layer, block)| layer.put(first, &block));
+            Ok(())
+        })?;
+        Ok(layers)
+    }
+
+    /// The final embedding: the mean over the layers as the settings weigh them.
+    fn embed_mean(&mut self, config: &Config) -> Result<Dense> {
+        let mut mean = Dense::zeros(self.nodes(), config.settings().dim);
+        self.embed(&mut |first, blocks| {
+            mean.put(first, &final_mean(config, &blocks));
+            Ok(())
+        })?;
+        Ok(mean)
+    }
 
     /// The same of some nodes alone.
     fn embed_some(&mut self, nodes: &[u32]) -> Result<Vec<Dense>>;

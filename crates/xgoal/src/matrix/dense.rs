@@ -92,6 +92,12 @@ impl<T: Copy + Default> Dense<T> {
         Ok(Self { rows, cols, skip: 0, storage: values })
     }
 
+    /// Writes rows from the given one on.
+    pub(crate) fn put(&mut self, first: usize, rows: &Self) {
+        let from = first * self.cols;
+        self.values_mut()[from..from + rows.values().len()].copy_from_slice(rows.values());
+    }
+
     /// The given rows, in the given order.
     pub fn select_rows(&self, rows: &[u32]) -> Self {
         let mut values = Vec::with_capacity(rows.len() * self.cols);

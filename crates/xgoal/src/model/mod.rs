@@ -279,8 +279,7 @@ impl Model {
         let mut layers = vec![Dense::zeros(nodes, dim); self.weights.len()];
         self.embed_blocks(graph, &mut |first, blocks| {
             for (layer, block) in layers.iter_mut().zip(blocks) {
-                layer.values_mut()[first * dim..][..block.values().len()]
-                    .copy_from_slice(block.values());
+                layer.put(first, &block);
             }
             Ok(())
         })?;

@@ -8,7 +8,7 @@
 //! orthogonal iteration.
 
 use crate::graph::preprocess::Normalized;
-use crate::matrix::{Csr, Dense, Matrix, centre, leading};
+use crate::matrix::{Csr, Matrix, centre, leading};
 use crate::random::Stream;
 use crate::real::{Real, View, ViewMut};
 use crate::settings::Encoder;
