@@ -4,7 +4,11 @@
 //! it touches numbers in bulk: views, encoders, losses, gradients, k-means, Adam. The weights, the
 //! optimizer's moments and the clusters live behind the seam, wherever the engine keeps its memory.
 
+pub mod backend;
 pub mod cpu;
+
+pub use backend::Backend;
+pub use cpu::Footprint;
 
 use crate::error::Result;
 use crate::matrix::Dense;
@@ -156,7 +160,7 @@ pub struct EngineState {
 }
 
 /// Computes on one graph with one set of weights. Wherever it keeps its memory, everything may fail.
-pub trait Engine {
+pub trait Engine: std::fmt::Debug + Send + Sync {
     /// Computes the objective and, behind the seam, its gradients. The weights stay as they are.
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms>;
 
@@ -187,4 +191,55 @@ pub trait Engine {
 
     /// Goes on from a state; it must come from the same graph and configuration.
     fn restore(&mut self, state: EngineState) -> Result<()>;
+
+    /// Seconds spent so far, by what they were spent on, in the order of an epoch; nothing where nobody counts.
+    fn phases(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+impl<E: Engine + ?Sized> Engine for Box<E> {
+    fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
+        (**self).evaluate(step)
+    }
+
+    fn update(&mut self, learning_rates: &[f64]) -> Result<()> {
+        (**self).update(learning_rates)
+    }
+
+    fn reset_optimizer(&mut self) -> Result<()> {
+        (**self).reset_optimizer()
+    }
+
+    fn remember(&mut self, layer: usize) -> Result<()> {
+        (**self).remember(layer)
+    }
+
+    fn recall(&mut self) -> Result<()> {
+        (**self).recall()
+    }
+
+    fn embed(&mut self) -> Result<Vec<Dense>> {
+        (**self).embed()
+    }
+
+    fn weights(&self) -> Result<Vec<LayerWeights>> {
+        (**self).weights()
+    }
+
+    fn state(&self) -> Result<EngineState> {
+        (**self).state()
+    }
+
+    fn state_bytes(&self) -> u64 {
+        (**self).state_bytes()
+    }
+
+    fn restore(&mut self, state: EngineState) -> Result<()> {
+        (**self).restore(state)
+    }
+
+    fn phases(&self) -> Vec<(&'static str, f64)> {
+        (**self).phases()
+    }
 }

@@ -23,7 +23,6 @@ mod rows;
 pub(crate) use footprint::before;
 pub use footprint::{Footprint, Footprints};
 pub use kernels::Kernels;
-pub use phases::{Clock, Phase};
 
 use self::adam::Adam;
 use self::adjacency::Adjacency;
@@ -31,6 +30,7 @@ use self::attributes::Attributes;
 use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
+use self::phases::{Clock, Phase};
 use self::rows::{PerThread, Scratches};
 use super::{Beside, Engine, EngineState, Prototypes, Recluster, Step, Terms};
 use crate::error::{Error, Result};
@@ -197,11 +197,6 @@ impl<T: Kernels> CpuEngine<T> {
             graph: operands,
             config: config.clone(),
         })
-    }
-
-    /// Where the time of all epochs so far went.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
     }
 
     /// The gradients the last `evaluate` left.
@@ -458,6 +453,10 @@ impl<T: Kernels> Engine for CpuEngine<T> {
             all.into_iter().map(one).collect()
         });
         Ok(())
+    }
+
+    fn phases(&self) -> Vec<(&'static str, f64)> {
+        Phase::ALL.map(|phase| (phase.as_str(), self.clock.seconds(phase))).into()
     }
 }
 
