@@ -15,7 +15,7 @@ from . import _outputs, _xgoal
 from ._graph import Graph, named_layers
 from ._params import Parameters, level_of, plain, seed_of, threads_of
 from ._progress import Progress
-from .errors import ConfigError, DataError, FileError, _not_fitted
+from .errors import ConfigError, DataError, _not_fitted
 
 if TYPE_CHECKING:
     import pandas
@@ -72,22 +72,22 @@ class Estimator(Parameters):
         graph = _graph(layers, X, fitting=True)
         threads, verbose = threads_of(self.n_jobs), level_of(self.verbose)
         settings = self._settings()
-        trainer = _xgoal.Trainer(graph._native(settings.layers), settings, threads)
-        for reason in trainer.reasons:
-            if reason.startswith("layers:"):
-                warnings.warn(reason, stacklevel=2)
+        session = _xgoal.Session(graph._native(settings.layers), settings, threads)
+        for key, words in session.decisions:
+            if key == "layers":
+                warnings.warn(words, stacklevel=2)
         history: list[dict[str, Any]] = []
         try:
             with Progress(verbose) as progress:
-                while (line := trainer.step()) is not None:
+                while (line := session.step()) is not None:
                     history.append(json.loads(line))
                     progress.epoch(history[-1])
                     if callback is not None and _is_true(callback(dict(history[-1]))):
                         break
         except KeyboardInterrupt:
-            self._keep(trainer, history, graph)
+            self._keep(session, history, graph)
             raise
-        self._keep(trainer, history, graph)
+        self._keep(session, history, graph)
         return self
 
     def fit_transform(
@@ -132,13 +132,8 @@ class Estimator(Parameters):
         if (path / "config.toml").exists():
             raise DataError(f"{path}: there is already a run here; choose another folder")
         ids = getattr(self, "ids_", None)
-        self._model.write_run(path, self._embedding(), None if ids is None else [str(i) for i in ids])
         lines = "".join(json.dumps(record) + "\n" for record in self.history_)
-        try:
-            with open(path / "metrics.jsonl", "a", encoding="utf-8") as metrics:
-                metrics.write(lines)
-        except OSError as error:
-            raise FileError(error.errno, error.strerror, os.fspath(path / "metrics.jsonl")) from None
+        self._model.write_run(path, self._embedding(), None if ids is None else [str(i) for i in ids], lines)
 
     def _settings(self) -> _xgoal.Settings:
         values = {
@@ -154,8 +149,8 @@ class Estimator(Parameters):
             raise ConfigError(f"preset: found {preset!r}; expected one of {', '.join(_xgoal.PRESETS)}")
         return _xgoal.Settings(preset, values)
 
-    def _keep(self, trainer: _xgoal.Trainer, history: list[dict[str, Any]], graph: Graph) -> None:
-        model, layers, mean, clusters = trainer.finish()
+    def _keep(self, session: _xgoal.Session, history: list[dict[str, Any]], graph: Graph) -> None:
+        model, layers, mean, clusters = session.finish()
         self._adopt(model)
         names = self.layer_names_
         self.embedding_ = mean

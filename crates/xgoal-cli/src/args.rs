@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use xgoal::criteria::Criterion;
 use xgoal::io::embeddings::Format;
 use xgoal::run::Cadence;
+use xgoal::session::Limits;
 
 /// Node embeddings for attributed multiplex graphs, without labels (X-GOAL).
 #[derive(Debug, Parser)]
@@ -24,6 +25,9 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "N", allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Say an error as a line of JSON, for the process that started this one
+    #[arg(long, global = true, hide = true)]
+    pub json_errors: bool,
 }
 
 const EXIT_CODES: &str = "\
@@ -147,6 +151,13 @@ pub struct Memory {
     /// Refuse what needs more memory, such as 500M or 2G [default: what is free]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory_limit: Option<u64>,
+}
+
+impl Memory {
+    /// What a training may take.
+    pub fn limits(&self) -> Limits {
+        Limits { memory: self.memory_limit, ..Limits::default() }
+    }
 }
 
 /// `xgoal embed`

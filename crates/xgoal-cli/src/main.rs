@@ -11,7 +11,7 @@ mod progress;
 
 use args::{Cli, Command};
 use clap::Parser;
-use output::{Output, tell};
+use output::{Failure, Output};
 use std::process::ExitCode;
 
 /// How a command that did not fail ended.
@@ -26,13 +26,15 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::listen();
     let output = Output { json: cli.json, quiet: cli.quiet };
-    match panics::held(|| run(cli, &output)) {
+    let json_errors = cli.json_errors;
+    match panics::held(json_errors, || run(cli, &output)) {
         Ok(Ending::Done) => ExitCode::SUCCESS,
         Ok(Ending::Interrupted) => ExitCode::from(130),
         Err(error) => {
+            let code = exit_code(&error);
             // The library's messages hold their causes; the chain would say them twice.
-            tell(format_args!("error: {error}"));
-            ExitCode::from(exit_code(&error))
+            Failure { code, message: error.to_string() }.tell(json_errors);
+            ExitCode::from(code)
         }
     }
 }
@@ -62,9 +64,12 @@ fn run(cli: Cli, output: &Output) -> anyhow::Result<Ending> {
 fn exit_code(error: &anyhow::Error) -> u8 {
     use xgoal::Error;
     match error.downcast_ref::<Error>() {
-        Some(Error::UnknownSetting { .. } | Error::Setting { .. } | Error::UnknownLayer { .. }) => {
-            2
-        }
+        Some(
+            Error::UnknownSetting { .. }
+            | Error::Setting { .. }
+            | Error::UnknownLayer { .. }
+            | Error::UnknownBackend { .. },
+        ) => 2,
         Some(error) if error.is_memory() => 4,
         Some(_) => 3,
         None => match error.downcast_ref::<output::Usage>() {

@@ -1,6 +1,6 @@
 //! Where words go: JSON on standard output, everything said along the way on standard error.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::Write;
 pub use xgoal::machine::format_bytes as bytes;
@@ -25,6 +25,31 @@ impl std::fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// Why a command failed, as one process tells another.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// The exit code.
+    pub code: u8,
+    /// What users read.
+    pub message: String,
+}
+
+impl Failure {
+    /// Says it on standard error, in words or as a line of JSON.
+    pub fn tell(&self, json: bool) {
+        match serde_json::to_string(self) {
+            Ok(line) if json => drop(writeln!(std::io::stderr(), "{line}")),
+            _ => tell(format_args!("error: {}", self.message)),
+        }
+    }
+
+    /// What a process said last, if that was a failure.
+    pub fn heard(said: &[u8]) -> Option<Self> {
+        let last = said.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
+        serde_json::from_slice(last).ok()
+    }
+}
 
 impl Output {
     /// Says something along the way.
@@ -94,6 +119,15 @@ mod tests {
         let plain = "é漢 🦀\tone\ntwo \\u{1b} \"x\"";
         assert_eq!(shown(plain), plain);
         assert_eq!(shown("a\x1b]0;b\x07\r\x7f\u{9b}c"), "a\\u{1b}]0;b\\u{7}\\r\\u{7f}\\u{9b}c");
+    }
+
+    #[test]
+    fn a_failure_is_heard_as_it_was_said() {
+        let message = "a.mat: error: \u{1b}[2J two\nlines".to_string();
+        let line = serde_json::to_string(&Failure { code: 4, message: message.clone() }).unwrap();
+        let heard = Failure::heard(format!("words\n{line}\n").as_bytes()).unwrap();
+        assert_eq!((heard.code, heard.message), (4, message));
+        assert!(Failure::heard(b"error: words\n").is_none() && Failure::heard(b"").is_none());
     }
 
     #[test]

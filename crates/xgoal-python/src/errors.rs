@@ -12,9 +12,10 @@ pub fn raise(error: Error) -> PyErr {
         }
         _ if error.is_memory() => exception(py, "OutOfMemoryError", (error.to_string(),)),
         Error::Parse { .. } => exception(py, "FormatError", (error.to_string(),)),
-        Error::UnknownLayer { .. } | Error::UnknownSetting { .. } | Error::Setting { .. } => {
-            exception(py, "ConfigError", (error.to_string(),))
-        }
+        Error::UnknownLayer { .. }
+        | Error::UnknownBackend { .. }
+        | Error::UnknownSetting { .. }
+        | Error::Setting { .. } => exception(py, "ConfigError", (error.to_string(),)),
         Error::NonFinite { .. } => exception(py, "NonFiniteError", (error.to_string(),)),
         _ => exception(py, "DataError", (error.to_string(),)),
     })

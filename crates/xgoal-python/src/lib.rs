@@ -26,7 +26,7 @@ mod _xgoal {
     #[pymodule_export]
     use super::settings::Settings;
     #[pymodule_export]
-    use super::train::Trainer;
+    use super::train::Session;
 
     /// Memory a new job can have, where that is known.
     #[pyfunction]

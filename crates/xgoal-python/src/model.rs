@@ -10,9 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::path::PathBuf;
 use xgoal::Error;
-use xgoal::graph::{Layer, MultiplexGraph};
+use xgoal::io::embeddings::Rows;
 use xgoal::io::{embeddings, model, torch};
-use xgoal::matrix::{Csr, Dense, Matrix};
+use xgoal::matrix::Dense;
 use xgoal::model::final_mean;
 use xgoal::run::{Run, embeddings_path, model_file};
 
@@ -78,20 +78,19 @@ impl Model {
         model::write(&path, &self.0).map_err(raise)
     }
 
-    /// Writes a run folder, all but the metrics.
-    #[pyo3(signature = (folder, embeddings, ids=None))]
+    /// Writes a run folder; `metrics` are the lines of its `metrics.jsonl`.
     fn write_run(
         &self,
         folder: PathBuf,
         embeddings: PyReadonlyArray2<'_, f32>,
         ids: Option<Vec<String>>,
+        metrics: &str,
     ) -> PyResult<()> {
         let (rows, cols) = embeddings.as_array().dim();
         let values = embeddings.as_array().iter().copied().collect();
         let written = Dense::from_vec(rows, cols, values).and_then(|embeddings| {
-            let nodes = only_ids(rows, ids)?;
-            let mut run = Run::create(&folder, self.0.config(), &nodes)?;
-            run.finish(&self.0, &embeddings, &nodes, false)
+            let rows = Rows::new(rows, ids.as_deref())?;
+            Run::write(&folder, &self.0, &embeddings, rows, metrics)
         });
         written.map_err(raise)
     }
@@ -128,15 +127,5 @@ impl Model {
     #[getter]
     fn settings(&self) -> String {
         to_json(self.0.config().settings())
-    }
-}
-
-/// A graph that is nothing but its nodes' ids, which is all that writing embeddings asks of it.
-fn only_ids(nodes: usize, ids: Option<Vec<String>>) -> xgoal::Result<MultiplexGraph> {
-    let layer = Layer { name: String::new(), adjacency: Csr::empty(nodes, nodes) };
-    let graph = MultiplexGraph::new(vec![layer], Matrix::Dense(Dense::zeros(nodes, 1)))?;
-    match ids {
-        Some(ids) => graph.with_ids(ids),
-        None => Ok(graph),
     }
 }

@@ -48,6 +48,14 @@ pub enum Error {
         /// The names that exist.
         available: Vec<String>,
     },
+    /// A backend that this build does not have.
+    #[error("this build has no backend called `{name}`; it has {}", available.join(", "))]
+    UnknownBackend {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        available: Vec<&'static str>,
+    },
     /// A setting name that does not exist.
     #[error("unknown setting `{key}`{}; {}", origin(.file.as_deref(), *.line), choice(.key, .known))]
     UnknownSetting {

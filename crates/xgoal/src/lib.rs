@@ -48,6 +48,7 @@ pub mod model;
 pub mod random;
 pub mod real;
 pub mod run;
+pub mod session;
 pub mod settings;
 pub mod similar;
 pub mod train;

@@ -1,16 +1,16 @@
-use super::{fitted, resolved, say_chosen, train};
+use super::{resolved, say_decisions};
 use crate::Ending;
 use crate::args::BenchArgs;
 use crate::output::{Output, bytes, count};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use xgoal::engine::cpu::{Clock, CpuEngine, Phase};
 use xgoal::engine::{Engine, Stage};
 use xgoal::io::source::read_source;
 use xgoal::machine;
+use xgoal::session;
 use xgoal::settings::Config;
-use xgoal::train::{Choice, MemoryEstimate, finds_prototypes, step};
+use xgoal::train::{Choice, finds_prototypes, step};
 
 /// Epochs run before the timed ones: caches fill and scratch memory grows.
 const UNTIMED: u32 = 3;
@@ -21,6 +21,9 @@ struct Report {
     joint_epoch_seconds: Seconds,
     /// By stage, seconds of a mean epoch by phase; they add up to the mean.
     phases: BTreeMap<&'static str, BTreeMap<&'static str, f64>>,
+    /// The phases in the order of an epoch.
+    #[serde(skip)]
+    names: Vec<&'static str>,
     epochs: u32,
     threads: usize,
     /// From the moment the graph is in memory.
@@ -38,21 +41,20 @@ struct Seconds {
 pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     let graph = read_source(&args.source, settings.layers.as_deref())?;
-    let (config, graph) = fitted(settings, graph, args.memory.memory_limit)?;
-    let memory = MemoryEstimate::of(&graph, config.settings());
-    memory.check(args.memory.memory_limit)?;
-    say_chosen(&config, output);
+    let plan = session::plan(graph, settings, args.memory.limits())?;
+    say_decisions(&plan, output);
     output.say(format!(
         "{}: {} nodes, layers {}",
         args.source.display(),
-        count(graph.nodes()),
-        graph.layer_names().join(", ")
+        count(plan.graph().nodes()),
+        plan.graph().layer_names().join(", ")
     ));
     machine::forget_peak();
-    let mut engine = train::engine(&graph, &config)?;
+    let mut engine = plan.engine()?;
+    let names = engine.phases().into_iter().map(|(name, _)| name).chain(["other"]).collect();
     let mut phases = BTreeMap::new();
     let mut stage = |stage: Stage| -> xgoal::Result<Seconds> {
-        let timed = time_epochs(&mut engine, &config, stage, args.epochs)?;
+        let timed = time_epochs(&mut engine, plan.config(), stage, args.epochs)?;
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };
@@ -62,10 +64,11 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
         warmup_epoch_seconds,
         joint_epoch_seconds,
         phases,
+        names,
         epochs: args.epochs,
         threads: rayon::current_num_threads(),
         peak_rss_bytes: machine::peak_rss_bytes(),
-        memory_estimate_bytes: memory.bytes,
+        memory_estimate_bytes: plan.memory().bytes,
     };
     output.result(&report, || text(&report))?;
     Ok(Ending::Done)
@@ -78,7 +81,7 @@ struct Timed {
 
 /// Times at least `epochs` epochs in whole periods; a period's epochs count as equally long.
 fn time_epochs(
-    engine: &mut CpuEngine,
+    engine: &mut Box<dyn Engine>,
     config: &Config,
     stage: Stage,
     epochs: u32,
@@ -93,7 +96,7 @@ fn time_epochs(
         true => Some(Choice::new(config, engine)?),
         false => None,
     };
-    let epoch = |engine: &mut CpuEngine, epoch: u32| -> xgoal::Result<()> {
+    let epoch = |engine: &mut Box<dyn Engine>, epoch: u32| -> xgoal::Result<()> {
         engine.evaluate(&step(config, choice.as_ref(), stage, epoch))?;
         engine.update(&rates)?;
         Ok(())
@@ -102,7 +105,7 @@ fn time_epochs(
     for e in 0..untimed {
         epoch(engine, e)?;
     }
-    let before = engine.clock().clone();
+    let before = engine.phases();
     let started = Instant::now();
     let mut each = Vec::new();
     for p in 0..epochs.div_ceil(period) {
@@ -117,14 +120,17 @@ fn time_epochs(
     let median = (each[(each.len() - 1) / 2] + each[each.len() / 2]) / 2.0;
     let count = (each.len() * period as usize) as f64;
     Ok(Timed {
-        phases: phases(&before, engine.clock(), count, mean),
+        phases: phases(&before, &engine.phases(), count, mean),
         seconds: Seconds { median, min: each[0], mean },
     })
 }
 
-fn phases(before: &Clock, after: &Clock, epochs: f64, mean: f64) -> BTreeMap<&'static str, f64> {
-    let spent = |p: Phase| (after.seconds(p) - before.seconds(p)) / epochs;
-    let mut phases: BTreeMap<_, _> = Phase::ALL.map(|p| (p.as_str(), spent(p))).into();
+/// Seconds spent by an engine, by phase.
+type Spent = [(&'static str, f64)];
+
+fn phases(before: &Spent, after: &Spent, epochs: f64, mean: f64) -> BTreeMap<&'static str, f64> {
+    let spent = before.iter().zip(after).map(|(b, a)| (a.0, (a.1 - b.1) / epochs));
+    let mut phases: BTreeMap<_, _> = spent.collect();
     let sum: f64 = phases.values().sum();
     phases.insert("other", (mean - sum).max(0.0));
     phases
@@ -144,8 +150,7 @@ fn text(report: &Report) -> String {
     row("median", warmup.median, joint.median);
     row("least", warmup.min, joint.min);
     row("mean", warmup.mean, joint.mean);
-    let names = Phase::ALL.map(Phase::as_str).into_iter().chain(["other"]);
-    for name in names {
+    for name in &report.names {
         let of = |stage: &str| report.phases[stage][name];
         row(&format!("  {}", name.replace('_', " ")), of("warmup"), of("joint"));
     }

@@ -9,8 +9,8 @@ use xgoal::graph::MultiplexGraph;
 use xgoal::graph::planted::Planted;
 use xgoal::matrix::{Dense, Matrix};
 use xgoal::run::Run;
+use xgoal::session::{Limits, Plan, RunFolder, Session};
 use xgoal::settings::{Method, Settings};
-use xgoal::train::Trainer;
 
 /// Epochs after which a stage ends here, so that the demo stays short.
 const LONGEST_STAGE: usize = 600;
@@ -104,18 +104,17 @@ fn learn(
     let graph = graph.clone().select_layers(layers)?;
     let settings =
         Settings { method, seed: args.seed, max_epochs: LONGEST_STAGE, ..Settings::default() };
-    let config = settings.validate(layers)?;
-    let trainer = Trainer::new(train::engine(&graph, &config)?, config.clone());
-    let mut run = out.map(|folder| Run::create(folder, &config, &graph)).transpose()?;
-    let learned = train::learn(trainer, &graph, run.as_mut(), output)?;
-    if learned.interrupted {
+    let plan = Plan::of(graph, settings.validate(layers)?, Limits::default());
+    let folder = out.map(|folder| RunFolder::create(folder, &plan));
+    let outcome = train::learn(Session::start(&plan, folder)?, output)?;
+    if outcome.interrupted {
         return Ok(None);
     }
     let name = match method {
         Method::Goal => format!("GOAL, {} alone", layers[0]),
         Method::Xgoal => "X-GOAL, all layers".to_string(),
     };
-    Ok(Some(Row { name, scores: eval::score(&learned.embeddings, &graph, 0)? }))
+    Ok(Some(Row { name, scores: eval::score(&outcome.embeddings, plan.graph(), 0)? }))
 }
 
 fn text(demo: &Demo) -> String {

@@ -4,6 +4,7 @@ use crate::args::InfoArgs;
 use crate::output::{Output, bytes, count};
 use serde::Serialize;
 use std::time::Instant;
+use xgoal::engine::backend;
 use xgoal::graph::{Signal, Summary};
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::io::source;
@@ -44,10 +45,11 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let trained = graph.select_layers(&config.layer_names())?;
     let info = Info {
         summary,
-        memory_estimate_bytes: MemoryEstimate::of(&trained, config.settings()).bytes,
+        memory_estimate_bytes: MemoryEstimate::of(backend::DEFAULT, &trained, config.settings())
+            .bytes,
         signals,
         settings: serde_json::to_value(config.settings().to_table())?,
-        reasons: config.reasons().to_vec(),
+        reasons: config.decisions().iter().map(ToString::to_string).collect(),
         read_seconds,
         source: report,
     };

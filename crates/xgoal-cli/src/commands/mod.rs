@@ -19,14 +19,13 @@ pub mod tune;
 
 use crate::args::{Choice, Tuning};
 use crate::output::{Output, Usage};
-use std::cell::LazyCell;
 use std::path::Path;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::machine;
-use xgoal::settings::{Config, PerLayer, Preset, Settings};
-use xgoal::train::MemoryEstimate;
+use xgoal::session::Plan;
+use xgoal::settings::{PerLayer, Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.
 pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
@@ -98,34 +97,9 @@ fn tuned(args: &Tuning, set: &[String], mut settings: Settings) -> anyhow::Resul
     Ok(settings)
 }
 
-/// The configuration for a graph, and the graph with the layers that are to be trained.
-pub fn fitted(
-    settings: Settings,
-    graph: MultiplexGraph,
-    memory_limit: Option<u64>,
-) -> xgoal::Result<(Config, MultiplexGraph)> {
-    MemoryEstimate::check_look(&graph, &settings, memory_limit)?;
-    let config = settings.fit(&graph)?;
-    let graph = graph.select_layers(&config.layer_names())?;
-    Ok((config, graph))
-}
-
-/// Says what was chosen; after all that may refuse the work, whose message is to stand alone.
-pub fn say_chosen(config: &Config, output: &Output) {
-    config.reasons().iter().for_each(|reason| output.say(reason));
-}
-
-/// Configurations of other settings for a graph that was fitted, with the same layers; it is looked at once for all.
-pub fn alike(
-    fitted: &Config,
-    graph: &MultiplexGraph,
-) -> impl Fn(Settings) -> xgoal::Result<Config> {
-    let signals = LazyCell::new(|| graph.signals());
-    let layers = fitted.layer_names();
-    move |settings| {
-        let settings = Settings { layers: Some(layers.clone()), ..settings };
-        settings.fit_by(graph, || signals.clone())
-    }
+/// Says what was decided; after all that may refuse the work, whose message is to stand alone.
+pub fn say_decisions(plan: &Plan<'_>, output: &Output) {
+    plan.decisions().iter().for_each(|decision| output.say(decision));
 }
 
 /// Reads a source, into the columns of a trained model where they are given, and says what is to be said about it.

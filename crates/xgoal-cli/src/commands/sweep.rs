@@ -1,16 +1,15 @@
 use super::trials::{self, Found, Measured};
-use super::{alike, fitted, load, plot, resolved_with, say_chosen, train};
+use super::{load, plot, resolved_with, say_decisions, train};
 use crate::Ending;
 use crate::args::SweepArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use xgoal::eval::Report as Scores;
-use xgoal::graph::MultiplexGraph;
 use xgoal::io::{atomic, target};
 use xgoal::run::{Run, Unfinished};
-use xgoal::settings::{Config, Settings};
-use xgoal::train::MemoryEstimate;
+use xgoal::session::{Limits, Plan};
+use xgoal::settings::Settings;
 use xgoal_view::plot::sweep::{Score, Sweep};
 
 #[derive(Serialize)]
@@ -47,30 +46,31 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
         .collect::<Result<_, _>>()?;
     target::check_folder(&args.out)?;
     let (graph, _) = load(&args.source, all[0].layers.as_deref(), None, output)?;
-    let (first, graph) = fitted(all[0].clone(), graph, None)?;
-    let fit = alike(&first, &graph);
-    let configs: Vec<Config> = all.into_iter().map(fit).collect::<Result<_, _>>()?;
-    say_chosen(&first, output);
-    trials::say_unscored(&graph, output);
+    let first = Plan::look(graph, all[0].clone(), Limits::default())?;
+    let graph = first.graph();
+    let plans: Vec<Plan<'_>> =
+        all.into_iter().map(|settings| first.alike(settings)).collect::<Result<_, _>>()?;
+    say_decisions(&first, output);
+    trials::say_unscored(graph, output);
     output.say(format!("{}: {} runs", args.source.display(), count(points.len())));
     let print = graph.fingerprint().without_ids();
     // Nothing is trained where one of the folders holds another run.
-    let found = |(point, config): (&Vec<String>, &Config)| {
-        trials::found(&args.out.join(grid.name(point)), config, &print)
+    let found = |(point, plan): (&Vec<String>, &Plan<'_>)| {
+        trials::found(&args.out.join(grid.name(point)), plan.config(), &print)
     };
-    let found: Vec<Found> = points.iter().zip(&configs).map(found).collect::<Result<_, _>>()?;
+    let found: Vec<Found> = points.iter().zip(&plans).map(found).collect::<Result<_, _>>()?;
     target::make_folder(&args.out)?;
 
     let (mut rows, mut interrupted) = (Vec::new(), false);
-    for (i, (point, config)) in points.iter().zip(&configs).enumerate() {
+    for (i, (point, plan)) in points.iter().zip(&plans).enumerate() {
         let name = grid.name(point);
         output.say(format!("{} of {}: {name}", i + 1, points.len()));
         let folder = args.out.join(&name);
-        if !one(&folder, &graph, found[i], config, output)? {
+        if !one(&folder, found[i], plan, output)? {
             interrupted = true;
             break;
         }
-        let measured = trials::measure(&folder, &graph)?;
+        let measured = trials::measure(&folder, graph)?;
         rows.push(Row { run: name, values: point.clone(), measured });
     }
     let mut report = Report {
@@ -95,13 +95,7 @@ pub fn run(args: &SweepArgs, output: &Output) -> anyhow::Result<Ending> {
 }
 
 /// Trains one run unless it is there already; false when interrupted.
-fn one(
-    folder: &Path,
-    graph: &MultiplexGraph,
-    found: Found,
-    config: &Config,
-    output: &Output,
-) -> anyhow::Result<bool> {
+fn one(folder: &Path, found: Found, plan: &Plan<'_>, output: &Output) -> anyhow::Result<bool> {
     let unfinished = match found {
         Found::Finished => return Ok(true),
         Found::Unfinished => Some(Unfinished::open(folder)?),
@@ -110,9 +104,10 @@ fn one(
     if unfinished.is_none() {
         Run::clear(folder)?;
     }
-    MemoryEstimate::of(graph, config.settings()).check(None)?;
-    let (trainer, mut run) = train::start(folder, graph, config.clone(), unfinished, output)?;
-    Ok(!train::learn(trainer, graph, Some(&mut run), output)?.interrupted)
+    plan.check()?;
+    let mut folder = train::folder(folder, unfinished, plan);
+    let session = train::start(plan, &mut folder, output)?;
+    Ok(!train::learn(session, output)?.interrupted)
 }
 
 impl Grid {

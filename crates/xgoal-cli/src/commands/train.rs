@@ -1,4 +1,4 @@
-use super::{fitted, load, resolved, resumed, say_chosen};
+use super::{load, resolved, resumed, say_decisions};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count};
 use crate::progress::Progress;
@@ -6,15 +6,10 @@ use crate::{Ending, interrupt};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
-use xgoal::engine::cpu::CpuEngine;
-use xgoal::engine::{Engine, Stage};
-use xgoal::graph::MultiplexGraph;
 use xgoal::machine;
-use xgoal::matrix::Dense;
-use xgoal::model::Model;
 use xgoal::run::{Run, Saves, Unfinished};
-use xgoal::settings::Config;
-use xgoal::train::{MemoryEstimate, StageReport, Trainer, finds_prototypes};
+use xgoal::session::{self, Event, Outcome, Plan, RunFolder, Session, Sink};
+use xgoal::train::StageReport;
 
 #[derive(Serialize)]
 struct Report {
@@ -38,27 +33,24 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         }
     };
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let (config, graph) = fitted(settings, graph, args.memory.memory_limit)?;
-    MemoryEstimate::of(&graph, config.settings()).check(args.memory.memory_limit)?;
-    say_chosen(&config, output);
+    let plan = session::plan(graph, settings, args.memory.limits())?;
+    say_decisions(&plan, output);
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
         args.source.display(),
-        count(graph.nodes()),
-        count(graph.attributes().cols()),
-        graph.layer_names().join(", ")
+        count(plan.graph().nodes()),
+        count(plan.graph().attributes().cols()),
+        plan.graph().layer_names().join(", ")
     ));
 
-    let (trainer, run) = start(&args.out, &graph, config, unfinished, output)?;
-    let mut run = run.with_cadence(args.save_every);
-    if let Some(format) = args.format {
-        run = run.with_format(format);
-    }
-    if args.tensorboard {
-        run = run.with_tensorboard(&graph.layer_names(), trainer.progress().epochs())?;
-    }
-    let learned = learn(trainer, &graph, Some(&mut run), output).map_err(|error| {
-        let kept = match run.saved_epochs() {
+    let mut folder = folder(&args.out, unfinished, &plan)
+        .with_cadence(args.save_every)
+        .with_format(args.format)
+        .with_tensorboard(args.tensorboard);
+    let session = start(&plan, &mut folder, output)?;
+    let trained = learn(session, output);
+    let outcome = trained.map_err(|error| {
+        let kept = match folder.saved_epochs() {
             0 => "the run".to_string(),
             epochs => format!("the run up to epoch {epochs}"),
         };
@@ -67,121 +59,60 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             args.source.display(),
             args.out.display()
         );
-        error.context(message)
+        anyhow::Error::new(error).context(message)
     })?;
     let report = Report {
         run: args.out.display().to_string(),
-        stages: learned.stages,
-        saves: run.saves(),
+        stages: outcome.stages,
+        saves: folder.saves(),
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
-        interrupted: learned.interrupted,
+        interrupted: outcome.interrupted,
     };
     output.result(&report, || text(&report, args))?;
-    Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
+    Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Done })
 }
 
-/// A run from its beginning, or from where it was saved.
-pub fn start(
-    folder: &Path,
-    graph: &MultiplexGraph,
-    config: Config,
-    unfinished: Option<Unfinished>,
+/// The folder of a new run, or of one to go on with.
+pub fn folder<'a>(out: &Path, unfinished: Option<Unfinished>, plan: &'a Plan<'_>) -> RunFolder<'a> {
+    match unfinished {
+        None => RunFolder::create(out, plan),
+        Some(unfinished) => RunFolder::resume(unfinished, plan),
+    }
+}
+
+/// Begins what is planned in a run folder, or goes on there.
+pub fn start<'f, 'a>(
+    plan: &Plan<'_>,
+    folder: &'f mut RunFolder<'a>,
     output: &Output,
-) -> xgoal::Result<(Trainer<CpuEngine>, Run)> {
-    let engine = engine(graph, &config)?;
-    let Some(unfinished) = unfinished else {
-        let run = Run::create(folder, &config, graph)?;
-        run.remarks().iter().for_each(|remark| output.say(remark));
-        return Ok((Trainer::new(engine, config), run));
-    };
-    let (run, saved) = unfinished.go_on(graph)?;
-    run.remarks().iter().for_each(|remark| output.say(remark));
-    output.say(format!("going on after {} epochs", saved.progress.epochs()));
-    Ok((Trainer::resume(engine, config, saved.engine, saved.progress)?, run))
+) -> xgoal::Result<Session<&'f mut RunFolder<'a>>> {
+    let session = Session::start(plan, folder)?;
+    session.sink().remarks().iter().for_each(|remark| output.say(remark));
+    if session.sink().goes_on() {
+        output.say(format!("going on after {} epochs", session.progress().epochs()));
+    }
+    Ok(session)
 }
 
-/// An engine with fresh weights.
-pub fn engine(graph: &MultiplexGraph, config: &Config) -> xgoal::Result<CpuEngine> {
-    CpuEngine::start(config, graph)
-}
-
-/// What training came to.
-pub struct Learned {
-    /// The mean of the layers' embeddings.
-    pub embeddings: Dense,
-    /// One report per stage.
-    pub stages: Vec<StageReport>,
-    /// Whether the user stopped it.
-    pub interrupted: bool,
-}
-
-/// Trains to the end or until interrupted, and saves into the run, if there is one.
-pub fn learn(
-    mut trainer: Trainer<CpuEngine>,
-    graph: &MultiplexGraph,
-    mut run: Option<&mut Run>,
-    output: &Output,
-) -> anyhow::Result<Learned> {
-    let mut progress = Progress::new(output, trainer.config().settings());
+/// Trains to the end, or until interrupted, and shows how it goes.
+pub fn learn<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result<Outcome> {
+    let mut progress = Progress::new(output, session.config().settings());
     let interruption = interrupt::hold(progress.stopping(output));
-    let mut told = finished(trainer.progress());
-    let mut chosen = trainer.progress().choice.is_some();
-    let mut interrupted = false;
-    loop {
-        let at = trainer.progress();
-        if at.joint && at.epoch == 0 && finds_prototypes(trainer.config(), Stage::Joint, 0) {
-            progress.finding_clusters();
-        }
-        let Some(record) = trainer.step()? else { break };
-        progress.epoch(&record);
-        let finished = finished(trainer.progress());
-        if finished > told {
-            let stage = &trainer.progress().stages[told];
-            progress.stage(output, stage);
-            // Before any state that knows that the warm-up is over.
-            if let Some(run) = &run
-                && stage.name == Stage::Warmup.as_str()
-            {
-                let config = trainer.config().clone();
-                run.keep_warmup(&Model::trained(config, trainer.weights()?, graph)?)?;
-            }
-            told = finished;
-        }
-        if let Some(choice) = trainer.progress().choice.as_ref().filter(|_| !chosen) {
-            chosen = true;
-            let found = trainer.resolved() != *trainer.config();
-            if let Some(run) = run.as_ref().filter(|_| found) {
-                run.keep_choice(&trainer)?;
-            }
-            choice.reasons().into_iter().for_each(|reason| progress.say(output, reason));
-        }
-        if let Some(run) = &mut run {
-            run.epoch(&record, &trainer)?;
+    while let Some(event) = session.next()? {
+        match event {
+            Event::FindingClusters { first: true } => progress.finding_clusters(),
+            Event::Epoch(record) => progress.epoch(&record),
+            Event::StageEnded(stage) => progress.stage(output, &stage),
+            Event::Decided(decision) => progress.say(output, decision.to_string()),
+            _ => {}
         }
         if interruption.asked() {
-            interrupted = !trainer.progress().done;
-            break;
+            session.stop();
         }
     }
     progress.finish();
-    if interrupted && let Some(run) = &mut run {
-        run.save(&trainer)?;
-    }
-    let stages = trainer.progress().stages.clone();
-    let config = trainer.resolved();
-    let mut engine = trainer.into_engine()?;
-    let embeddings = engine.embed_mean(&config)?;
-    if let Some(run) = run {
-        let model = Model::trained(config, engine.weights()?, graph)?;
-        run.finish(&model, &embeddings, graph, interrupted)?;
-    }
-    Ok(Learned { embeddings, stages, interrupted })
-}
-
-/// How many stages are over.
-fn finished(progress: &xgoal::train::Progress) -> usize {
-    progress.stages.len() - usize::from(progress.epoch > 0 && !progress.done)
+    session.finish()
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {

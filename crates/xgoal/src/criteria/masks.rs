@@ -7,8 +7,7 @@
 //! with E epochs that no training reaches, whose masks and permutations are the same for every model: seed and
 //! augmentation are those of one configuration that all are compared by.
 
-use crate::engine::cpu::CpuEngine;
-use crate::engine::{Engine, Stage};
+use crate::engine::{Stage, backend};
 use crate::error::Result;
 use crate::graph::MultiplexGraph;
 use crate::model::Model;
@@ -33,8 +32,8 @@ pub(super) fn unseen_loss(model: &Model, graph: &MultiplexGraph, like: &Settings
         ..model.config().settings().clone()
     };
     let config = settings.validate(&graph.layer_names())?;
-    let graph = config.preprocessing().apply(graph)?;
-    let mut engine = CpuEngine::new(&config, &graph, model.weights().to_vec())?;
+    let weights = Some(model.weights().to_vec());
+    let mut engine = backend::DEFAULT.engine(&config, graph, weights)?;
     let mut losses = Vec::new();
     for epoch in EPOCHS {
         losses.push(engine.evaluate(&train::step(&config, None, Stage::Warmup, epoch))?.l_n);

@@ -4,7 +4,11 @@
 //! it touches numbers in bulk: views, encoders, losses, gradients, k-means, Adam. The weights, the
 //! optimizer's moments and the clusters live behind the seam, wherever the engine keeps its memory.
 
+pub mod backend;
 pub mod cpu;
+
+pub use backend::Backend;
+pub use cpu::Footprint;
 
 use crate::error::Result;
 use crate::matrix::Dense;
@@ -115,8 +119,8 @@ pub struct EngineState {
     pub prototypes: Option<Vec<Prototypes>>,
 }
 
-/// Computes on one graph with one set of weights.
-pub trait Engine {
+/// Computes on one graph with one set of weights. Wherever it keeps its memory, everything may fail.
+pub trait Engine: std::fmt::Debug + Send + Sync {
     /// Computes the objective and, behind the seam, its gradients. The weights stay as they are.
     fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms>;
 
@@ -178,4 +182,63 @@ pub trait Engine {
 
     /// Goes on from a state; it must come from the same graph and configuration.
     fn restore(&mut self, state: EngineState) -> Result<()>;
+
+    /// Seconds spent so far, by what they were spent on, in the order of an epoch; nothing where nobody counts.
+    fn phases(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+impl<E: Engine + ?Sized> Engine for Box<E> {
+    fn evaluate(&mut self, step: &Step<'_>) -> Result<Terms> {
+        (**self).evaluate(step)
+    }
+
+    fn update(&mut self, learning_rates: &[f64]) -> Result<()> {
+        (**self).update(learning_rates)
+    }
+
+    fn reset_optimizer(&mut self) -> Result<()> {
+        (**self).reset_optimizer()
+    }
+
+    fn remember(&mut self, layer: usize) -> Result<()> {
+        (**self).remember(layer)
+    }
+
+    fn recall(&mut self) -> Result<()> {
+        (**self).recall()
+    }
+
+    fn nodes(&self) -> usize {
+        (**self).nodes()
+    }
+
+    fn embed(&mut self, block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>) -> Result<()> {
+        (**self).embed(block)
+    }
+
+    fn embed_some(&mut self, nodes: &[u32]) -> Result<Vec<Dense>> {
+        (**self).embed_some(nodes)
+    }
+
+    fn weights(&self) -> Result<Vec<LayerWeights>> {
+        (**self).weights()
+    }
+
+    fn state(&self) -> Result<EngineState> {
+        (**self).state()
+    }
+
+    fn state_bytes(&self) -> u64 {
+        (**self).state_bytes()
+    }
+
+    fn restore(&mut self, state: EngineState) -> Result<()> {
+        (**self).restore(state)
+    }
+
+    fn phases(&self) -> Vec<(&'static str, f64)> {
+        (**self).phases()
+    }
 }

@@ -44,6 +44,11 @@ impl Fingerprint {
         }
     }
 
+    /// The layers' names, in order.
+    pub fn layer_names(&self) -> Vec<String> {
+        self.layers.iter().map(|layer| layer.name.clone()).collect()
+    }
+
     /// That of the same graph whose nodes have no ids: a model does not know them.
     #[must_use]
     pub fn without_ids(self) -> Self {
@@ -54,10 +59,7 @@ impl Fingerprint {
     pub fn difference(&self, other: &Self) -> Option<String> {
         let sizes =
             |what: &str, a: usize, b: usize| (a != b).then(|| format!("{a} {what} then, {b} now"));
-        let names = |f: &Self| {
-            let names: Vec<&str> = f.layers.iter().map(|l| l.name.as_str()).collect();
-            names.join(", ")
-        };
+        let names = |f: &Self| f.layer_names().join(", ");
         let content = |what: &str, same: bool| (!same).then(|| format!("other {what}"));
         sizes("nodes", self.nodes, other.nodes)
             .or_else(|| sizes("attributes", self.attributes, other.attributes))

@@ -229,12 +229,7 @@ impl MultiplexGraph {
 
     /// Gives the nodes their own ids; without, they are numbered from 0.
     pub fn with_ids(mut self, ids: Vec<String>) -> Result<Self> {
-        self.same_length("ids", ids.len())?;
-        let mut sorted: Vec<&String> = ids.iter().collect();
-        sorted.sort_unstable();
-        if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
-            return Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0])));
-        }
+        check_ids(&ids, self.nodes())?;
         self.held_mut().ids = Some(ids);
         Ok(self)
     }
@@ -297,10 +292,7 @@ impl MultiplexGraph {
     }
 
     fn same_length(&self, what: &str, length: usize) -> Result<()> {
-        if length == self.nodes() {
-            return Ok(());
-        }
-        Err(Error::Data(format!("{length} {what} for {} nodes", self.nodes())))
+        same_length(what, length, self.nodes())
     }
 
     /// Keeps the named layers, in that order. A name of the form `a+b` is the sum of layers.
@@ -404,6 +396,24 @@ impl MultiplexGraph {
     pub fn id(&self, node: usize) -> String {
         self.held.ids.as_ref().map_or_else(|| node.to_string(), |ids| ids[node].clone())
     }
+}
+
+/// Refuses ids that do not stand for so many nodes, one for each.
+pub(crate) fn check_ids(ids: &[String], nodes: usize) -> Result<()> {
+    same_length("ids", ids.len(), nodes)?;
+    let mut sorted: Vec<&String> = ids.iter().collect();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|w| w[0] == w[1]) {
+        Some(pair) => Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0]))),
+        None => Ok(()),
+    }
+}
+
+fn same_length(what: &str, length: usize, nodes: usize) -> Result<()> {
+    if length == nodes {
+        return Ok(());
+    }
+    Err(Error::Data(format!("{length} {what} for {nodes} nodes")))
 }
 
 fn check_finite(what: &str, matrix: &Csr) -> Result<()> {

@@ -6,7 +6,7 @@ mod start;
 pub(crate) use seen::Seen;
 pub use start::{initial_weights, random_weights};
 
-use crate::engine::cpu;
+use crate::engine::backend;
 use crate::error::{Error, Result};
 use crate::graph::features::FeatureSpace;
 use crate::graph::preprocess::Columns;
@@ -91,6 +91,30 @@ impl<T: Real> LayerWeights<T> {
     }
 }
 
+/// What a model keeps of the graph it is trained on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    space: Option<FeatureSpace>,
+    columns: Option<Columns>,
+    graph: Fingerprint,
+}
+
+impl Origin {
+    /// For a graph as a configuration preprocesses it.
+    pub fn of(graph: &MultiplexGraph, config: &Config) -> Self {
+        Self {
+            space: graph.features().cloned(),
+            columns: config.preprocessing().columns(graph),
+            graph: graph.fingerprint(),
+        }
+    }
+
+    /// What tells the graph from others.
+    pub fn graph(&self) -> &Fingerprint {
+        &self.graph
+    }
+}
+
 /// A model: the settings it was made with and one set of weights per layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -148,15 +172,11 @@ impl Model {
         Ok(Self { config, weights, space: None, columns: None, graph: None })
     }
 
-    /// What training on a graph came to, with what it keeps of that graph's attributes.
-    pub fn trained(
-        config: Config,
-        weights: Vec<LayerWeights>,
-        graph: &MultiplexGraph,
-    ) -> Result<Self> {
-        let columns = config.preprocessing().columns(graph);
-        let model = Self::new(config, weights)?.with_space(graph.features().cloned())?;
-        Ok(model.with_columns(columns)?.with_graph(Some(graph.fingerprint().without_ids())))
+    /// What training on a graph came to, with what it keeps of it; nodes' ids are not part of that.
+    pub fn trained(config: Config, weights: Vec<LayerWeights>, origin: &Origin) -> Result<Self> {
+        let Origin { space, columns, graph } = origin.clone();
+        let model = Self::new(config, weights)?.with_space(space)?;
+        Ok(model.with_columns(columns)?.with_graph(Some(graph.without_ids())))
     }
 
     /// Keeps what tells the graph it was trained on from others.
@@ -311,7 +331,7 @@ impl Model {
         if preprocessing.columns != ColumnNorm::None && self.columns.is_none() {
             return Err(Error::Data("the model lacks the means of its columns".into()));
         }
-        cpu::embed(&self.config, graph.clone(), self.columns(), &self.weights, block)
+        backend::DEFAULT.embed(&self.config, graph, self.columns(), &self.weights, block)
     }
 }
 

@@ -32,14 +32,14 @@ use self::lock::Lock;
 use self::metrics::Metrics;
 use crate::engine::{Engine, EngineState};
 use crate::error::{Error, Result};
-use crate::graph::{Fingerprint, MultiplexGraph};
-use crate::io::embeddings::{self, Format};
+use crate::graph::Fingerprint;
+use crate::io::embeddings::{self, Format, Rows};
 use crate::io::state::State;
 use crate::io::tensorboard::EventFile;
 use crate::io::{atomic, model, target};
 use crate::matrix::Dense;
 use crate::model::Model;
-use crate::settings::{Config, Settings};
+use crate::settings::{Config, Decision, Settings};
 use crate::train::{Choice, EpochRecord, Progress, Trainer};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -131,12 +131,15 @@ fn all_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Writes the settings, with what was chosen in the place of `auto` once it is, and why.
 fn write_config(folder: &Path, config: &Config, progress: &Progress) -> Result<()> {
-    let choice = progress.choice.as_ref();
-    let reasons = progress.reasons.iter().cloned().chain(choice.iter().flat_map(|c| c.reasons()));
+    let config = config.with_choice(progress.choice.as_ref());
+    write_settings(folder, &config.with_decisions(progress.decisions()))
+}
+
+/// Writes settings, and why they were chosen where they were.
+fn write_settings(folder: &Path, config: &Config) -> Result<()> {
     // A layer's name may hold anything.
-    let reasons: String =
-        reasons.map(|r| format!("# {}\n", r.replace(char::is_control, " "))).collect();
-    let text = reasons + &config.with_choice(choice).to_toml();
+    let line = |d: &Decision| format!("# {}\n", d.to_string().replace(char::is_control, " "));
+    let text = config.decisions().iter().map(line).collect::<String>() + &config.to_toml();
     atomic::write(&config_path(folder), |w| w.write_all(text.as_bytes()))
 }
 
@@ -159,16 +162,11 @@ fn settings_differ(
 }
 
 impl Run {
-    /// Makes the folder, takes it and begins a run in it. A folder that already holds a run is refused.
-    pub fn create(folder: &Path, config: &Config, graph: &MultiplexGraph) -> Result<Self> {
-        check_free(folder)?;
-        target::make_folder(folder)?;
-        atomic::sync_folder(atomic::folder_of(folder))?;
-        let lock = Lock::take(folder)?;
-        // Another process may have been faster until now.
-        check_free(folder)?;
+    /// Makes the folder, takes it and begins a run on a graph in it. A folder that already holds a run is refused.
+    pub fn create(folder: &Path, config: &Config, graph: Fingerprint) -> Result<Self> {
+        let lock = take_free(folder)?;
         let metrics = Metrics::create(metrics_path(folder))?;
-        let run = Self::new(folder.to_path_buf(), lock, metrics, graph.fingerprint(), 0);
+        let run = Self::new(folder.to_path_buf(), lock, metrics, graph, 0);
         run.checkpoints.clear()?;
         let progress = Progress::new(config);
         run.write_state(config, &progress, None)?;
@@ -328,11 +326,11 @@ impl Run {
         &mut self,
         model: &Model,
         mean: &Dense,
-        graph: &MultiplexGraph,
+        rows: Rows<'_>,
         interrupted: bool,
     ) -> Result<()> {
         let file = embeddings_file(&self.folder, self.format);
-        let written = embeddings::write(&file, self.format, mean, graph)?;
+        let written = embeddings::write(&file, self.format, mean, rows)?;
         // A run that went on in another format keeps one file of embeddings.
         for other in embeddings_files(&self.folder) {
             if !written.contains(&other) && other.exists() {
@@ -348,6 +346,35 @@ impl Run {
         }
         Ok(())
     }
+
+    /// Writes the folder of a training that is over and had none; `metrics` are its lines. The model, which makes it a
+    /// finished run, comes last: a process killed before leaves none that lacks anything.
+    pub fn write(
+        folder: &Path,
+        model: &Model,
+        mean: &Dense,
+        rows: Rows<'_>,
+        metrics: &str,
+    ) -> Result<()> {
+        let lock = take_free(folder)?;
+        write_settings(folder, model.config())?;
+        atomic::write(&metrics_path(folder), |w| w.write_all(metrics.as_bytes()))?;
+        embeddings::write(&embeddings_file(folder, Format::Npy), Format::Npy, mean, rows)?;
+        model::write(&model_path(folder), model)?;
+        lock.remove()?;
+        atomic::sync_folder(folder)
+    }
+}
+
+/// Makes and takes a folder that no run is in.
+fn take_free(folder: &Path) -> Result<Lock> {
+    check_free(folder)?;
+    target::make_folder(folder)?;
+    atomic::sync_folder(atomic::folder_of(folder))?;
+    let lock = Lock::take(folder)?;
+    // Another process may have been faster until now.
+    check_free(folder)?;
+    Ok(lock)
 }
 
 fn check_free(folder: &Path) -> Result<()> {

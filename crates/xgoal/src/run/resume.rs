@@ -5,7 +5,7 @@ use super::lock::Lock;
 use super::metrics::Metrics;
 use super::{Run, config_path, metrics_path, own_files, settings_differ, write_config};
 use crate::error::{Error, Result};
-use crate::graph::MultiplexGraph;
+use crate::graph::Fingerprint;
 use crate::io::atomic;
 use crate::io::state::SavedState;
 use crate::settings::Settings;
@@ -69,10 +69,9 @@ impl Unfinished {
     }
 
     /// Opens the folder to go on, on the same graph; the metrics keep the epochs the state knows of.
-    pub fn go_on(self, graph: &MultiplexGraph) -> Result<(Run, SavedState)> {
+    pub fn go_on(self, graph: Fingerprint) -> Result<(Run, SavedState)> {
         let Self { folder, lock, state, mut remarks } = self;
-        let fingerprint = graph.fingerprint();
-        if let Some(difference) = state.graph.difference(&fingerprint) {
+        if let Some(difference) = state.graph.difference(&graph) {
             return Err(Error::Data(format!(
                 "{}: this run was begun on another graph, or the source has changed since: \
                  {difference}",
@@ -93,7 +92,7 @@ impl Unfinished {
                 metrics.path().display()
             ));
         }
-        let run = Run::new(folder, lock, metrics, fingerprint, epochs).with_remarks(remarks);
+        let run = Run::new(folder, lock, metrics, graph, epochs).with_remarks(remarks);
         Ok((run, state))
     }
 }

@@ -1,4 +1,4 @@
-use super::{Batch, Count, Encoder, KEYS, PerLayer, PrototypeSource, Settings};
+use super::{Batch, Count, Decision, Encoder, KEYS, PerLayer, PrototypeSource, Settings};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -11,7 +11,7 @@ pub(crate) const LAMBDA_C: f64 = 0.1;
 pub struct Config {
     settings: Settings,
     layers: Vec<LayerConfig>,
-    reasons: Vec<String>,
+    decisions: Vec<Decision>,
 }
 
 /// What differs between layers.
@@ -82,7 +82,7 @@ impl Settings {
         self.normalize_columns.get_or_insert_default();
         self.smooth_attributes.get_or_insert_default();
         self.self_loops.get_or_insert_default();
-        Ok(Config { settings: self, layers, reasons: Vec::new() })
+        Ok(Config { settings: self, layers, decisions: Vec::new() })
     }
 }
 
@@ -114,13 +114,13 @@ impl Config {
         self.settings.encoder.unwrap_or_default()
     }
 
-    /// What was chosen where settings are `auto`, and why, in words.
-    pub fn reasons(&self) -> &[String] {
-        &self.reasons
+    /// What was decided where settings are `auto`.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
     }
 
-    pub(super) fn with_reasons(mut self, reasons: Vec<String>) -> Self {
-        self.reasons = reasons;
+    pub(crate) fn with_decisions(mut self, decisions: Vec<Decision>) -> Self {
+        self.decisions = decisions;
         self
     }
 

@@ -21,10 +21,14 @@
 //!   show.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
-use super::{AttributeNorm, ColumnNorm, Config, Encoder, PerLayer, SelfLoops, Settings, Start};
+use super::{
+    AttributeNorm, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings, Start,
+    When,
+};
 use crate::error::Result;
 use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};
 use std::cell::LazyCell;
+use toml::Value;
 
 /// Attributes that are less alike than this over the edges of every layer do not tell who is joined; dense ones are mostly
 /// noise then.
@@ -77,7 +81,10 @@ impl Settings {
         graph: &MultiplexGraph,
         signals: impl FnOnce() -> Vec<Signal>,
     ) -> Result<Config> {
-        let mut reasons = Vec::new();
+        let mut decisions = Vec::new();
+        let mut decide = |key: &str, value: Value, reason: String| {
+            decisions.push(Decision::new(When::Start, key, value, reason));
+        };
         let mut names = graph.layer_names();
         let open = self.layers.is_none() && !self.any_per_layer();
         let dense = graph.has_dense_attributes();
@@ -91,22 +98,30 @@ impl Settings {
             false => Vec::new(),
         };
         if open && let Some((kept, left_out)) = without_nothing(&names, &signals) {
-            reasons.push(format!(
-                "layers: {left_out} left out: nodes that are joined there are no more alike than others, and their \
-                 neighbours are not joined; to keep it, name the layers"
-            ));
             names = kept;
+            decide(
+                "layers",
+                names.clone().into(),
+                format!(
+                    "{left_out} left out: nodes that are joined there are no more alike than others, and their \
+                     neighbours are not joined; to keep it, name the layers"
+                ),
+            );
         }
         if open {
             for (name, original, shared) in copied(graph) {
                 // A copy of a layer that carries nothing is left out already.
                 if names.contains(&name) && names.contains(&original) {
                     names.retain(|kept| *kept != name);
-                    reasons.push(format!(
-                        "layers: {name} left out: nearly a copy of {original} (they share {:.1} % of their edges); \
-                         to keep it, name the layers",
-                        100.0 * shared
-                    ));
+                    decide(
+                        "layers",
+                        names.clone().into(),
+                        format!(
+                            "{name} left out: nearly a copy of {original} (they share {:.1} % of their edges); \
+                             to keep it, name the layers",
+                            100.0 * shared
+                        ),
+                    );
                 }
             }
         }
@@ -125,9 +140,11 @@ impl Settings {
                     true => "more rises above chance then",
                     false => "what one of several layers blurs others tell apart",
                 };
-                reasons.push(format!(
-                    "smooth_attributes: {passes}, because {because} (rise {after:.2}, before {before:.2})"
-                ));
+                decide(
+                    "smooth_attributes",
+                    Value::Integer(passes as i64),
+                    format!("{passes}, because {because} (rise {after:.2}, before {before:.2})"),
+                );
             }
         }
         // Dense ones that were smoothed over all layers hold what these show together already, and noisy counts are better
@@ -140,35 +157,43 @@ impl Settings {
             && let Some(because) = shows_more_added_up(graph, &names, likeness, *rise)
         {
             names = vec![names.join("+")];
-            reasons.push(format!(
-                "layers: added up to one, because {because}; to keep them apart, name the layers"
-            ));
+            decide(
+                "layers",
+                names.clone().into(),
+                format!("added up to one, because {because}; to keep them apart, name the layers"),
+            );
             // The layers' rises say nothing about their sum.
             self.start.get_or_insert_default();
         }
         if weighed && let Some((weights, because)) = worth(graph, &names, &signals) {
+            decide("mean_weights", weights.clone().into(), because);
             self.mean_weights = Some(PerLayer::Each(weights));
-            reasons.push(because);
         }
         if self.start.is_none() && *rise < HARDLY && *own >= TELLS {
             self.start = Some(Start::Principal);
-            reasons.push(format!(
-                "start: principal, because attributes show more than chance would (rise {:.2}) and layers hardly do \
-                 ({:.2})",
-                *own, *rise
-            ));
+            decide(
+                "start",
+                Start::Principal.as_str().into(),
+                format!(
+                    "principal, because attributes show more than chance would (rise {:.2}) and layers hardly do \
+                     ({:.2})",
+                    *own, *rise
+                ),
+            );
         }
         if self.normalize_columns.is_none()
             && dense
             && let Some((norm, because)) = column_norm(graph)
         {
             self.normalize_columns = Some(norm);
-            reasons.push(format!("normalize_columns: {}, because {because}", norm.as_str()));
+            let value = norm.as_str();
+            decide("normalize_columns", value.into(), format!("{value}, because {because}"));
         }
         if self.normalize_attributes.is_none() && (dense || plain) {
             self.normalize_attributes = Some(AttributeNorm::L2);
             let because = if dense { "most attributes are not zero" } else { "attributes are few" };
-            reasons.push(format!("normalize_attributes: l2, because {because}"));
+            let value = AttributeNorm::L2.as_str();
+            decide("normalize_attributes", value.into(), format!("{value}, because {because}"));
         }
         if plain {
             let because = match dense {
@@ -180,16 +205,18 @@ impl Settings {
                     *own
                 ),
             };
-            reasons.push(self.count_own_as_a_neighbour(&because));
+            let reason = self.count_own_as_a_neighbour(&because);
+            decide("encoder", Encoder::Gcn.as_str().into(), reason);
             if self.start.is_none() {
                 self.start = Some(Start::Principal);
-                reasons.push(
-                    "start: principal, because a random projection of noisy attributes is uneven"
-                        .into(),
+                decide(
+                    "start",
+                    Start::Principal.as_str().into(),
+                    "principal, because a random projection of noisy attributes is uneven".into(),
                 );
             }
         }
-        Ok(self.validate(&names)?.with_reasons(reasons))
+        Ok(self.validate(&names)?.with_decisions(decisions))
     }
 
     /// What is open here, as it is in settings that were fitted before.
@@ -216,7 +243,7 @@ impl Settings {
             SelfLoops::All => " with self-loops",
             _ => "",
         };
-        format!("encoder: gcn{loops}, because {because}")
+        format!("gcn{loops}, because {because}")
     }
 
     fn any_per_layer(&self) -> bool {
@@ -304,7 +331,7 @@ fn worth(
         values.map(|value| format!("{value:.2}")).collect::<Vec<_>>().join(", ")
     };
     let because = format!(
-        "mean_weights: {}, because joined nodes are more alike in some layers than in others (likeness {})",
+        "{}, because joined nodes are more alike in some layers than in others (likeness {})",
         words(&mut weights.iter().copied()),
         words(&mut signals.iter().map(|s| s.likeness))
     );

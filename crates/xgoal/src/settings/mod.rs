@@ -6,12 +6,14 @@
 #[macro_use]
 pub(crate) mod choices;
 mod config;
+mod decision;
 mod fit;
 mod keys;
 mod presets;
 
 pub(crate) use config::LAMBDA_C;
 pub use config::{Config, LayerConfig};
+pub use decision::{Decision, When};
 pub use keys::KEYS;
 pub use presets::Preset;
 

@@ -30,9 +30,10 @@ use crate::error::Result;
 use crate::matrix::Dense;
 use crate::model::mean_of_layers;
 use crate::random::{Purpose, Stream};
-use crate::settings::{Config, Count, LAMBDA_C, PrototypeSource};
+use crate::settings::{Config, Count, Decision, LAMBDA_C, PrototypeSource, When};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 /// Rows that are looked at, of a larger graph's: evenly spread ones.
 const SAMPLE: usize = 4096;
@@ -128,35 +129,52 @@ impl Choice {
         self.dimensions.map(|_| &self.clusters[..])
     }
 
-    /// What was chosen and why, in words; nothing where all was given.
-    pub fn reasons(&self) -> Vec<String> {
-        let mut reasons = Vec::new();
+    /// What was chosen and why; nothing where all was given.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let mut decisions = Vec::new();
+        let mut decide = |key: &str, value: Value, reason: String| {
+            decisions.push(Decision::new(When::Joint, key, value, reason));
+        };
         if let Some(dimensions) = self.dimensions {
-            let mut counts = self.clusters.clone();
+            let all: Vec<i64> = self.clusters.iter().map(|k| *k as i64).collect();
+            let mut counts = all.clone();
             counts.dedup();
-            let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-            reasons.push(format!(
-                "clusters: {}, two for each of the {dimensions:.1} directions in which nodes differ",
-                counts.join(", ")
-            ));
+            let words: Vec<String> = counts.iter().map(i64::to_string).collect();
+            let value = if let [one] = counts[..] { one.into() } else { all.into() };
+            let words = words.join(", ");
+            decide(
+                "clusters",
+                value,
+                format!(
+                    "{words}, two for each of the {dimensions:.1} directions in which nodes differ"
+                ),
+            );
         }
         if let (Some(gap), Some(own)) = (self.gap, self.own_gap) {
-            reasons.push(format!(
-                "prototypes: shared, because clusters of the mean over layers stand out further ({:.1} % more compact \
-                 than those of a cloud that has none) than clusters of single layers ({:.1} %)",
-                100.0 * gap,
-                100.0 * own
-            ));
+            decide(
+                "prototypes",
+                PrototypeSource::Shared.as_str().into(),
+                format!(
+                    "shared, because clusters of the mean over layers stand out further ({:.1} % more compact \
+                     than those of a cloud that has none) than clusters of single layers ({:.1} %)",
+                    100.0 * gap,
+                    100.0 * own
+                ),
+            );
         }
         if let (Some(lambda_c), Some(gap)) = (self.lambda_c, self.gap) {
             let hardly = if gap < CLEAR { "hardly " } else { "" };
-            reasons.push(format!(
-                "lambda_c: {lambda_c}, because clusters {hardly}stand out ({:.1} % more compact than \
-                 those of a cloud that has none)",
-                100.0 * gap
-            ));
+            decide(
+                "lambda_c",
+                lambda_c.into(),
+                format!(
+                    "{lambda_c}, because clusters {hardly}stand out ({:.1} % more compact than \
+                     those of a cloud that has none)",
+                    100.0 * gap
+                ),
+            );
         }
-        reasons
+        decisions
     }
 
     /// Whether these settings can have led to it; a file may say anything.

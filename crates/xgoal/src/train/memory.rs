@@ -1,6 +1,7 @@
 //! How much memory training takes, before it starts.
 
-use crate::engine::cpu::{Footprint, Footprints, before};
+use crate::engine::cpu::before;
+use crate::engine::{Backend, Footprint};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
 use crate::machine::{self, Available, format_bytes};
@@ -19,12 +20,13 @@ pub struct MemoryEstimate {
 
 impl MemoryEstimate {
     /// What training a graph with the given settings will take.
-    pub fn of(graph: &MultiplexGraph, settings: &Settings) -> Self {
-        let by_dim = Footprints::new(graph, settings);
-        let parts = by_dim.of_dim(settings.dim);
-        let dims = (3..16).rev().map(|power| 1usize << power).filter(|dim| *dim < settings.dim);
-        let smaller = dims.map(|dim| (dim, by_dim.of_dim(dim).sum())).collect();
-        Self { bytes: parts.sum(), parts, smaller }
+    pub fn of(backend: &dyn Backend, graph: &MultiplexGraph, settings: &Settings) -> Self {
+        let smaller = (3..16).rev().map(|power| 1 << power).filter(|dim| *dim < settings.dim);
+        let dims: Vec<usize> = std::iter::once(settings.dim).chain(smaller).collect();
+        let footprints = backend.footprints(graph, settings, &dims);
+        let mut sums = dims.into_iter().zip(footprints.iter().map(Footprint::sum));
+        let bytes = sums.next().map_or(0, |(_, bytes)| bytes);
+        Self { bytes, parts: footprints[0], smaller: sums.collect() }
     }
 
     /// Refuses to look at a graph for settings that are `auto` where that does not fit, by the same limit as training.
@@ -118,6 +120,7 @@ fn free(limit: Option<u64>) -> Option<Available> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::backend::DEFAULT;
     use crate::graph::Layer;
     use crate::graph::planted::Planted;
     use crate::matrix::{Csr, Dense, Matrix};
@@ -136,10 +139,10 @@ mod tests {
             let of = |dim: usize| {
                 let mut settings = Settings { dim, ..Settings::default() };
                 settings.set(key, value).unwrap();
-                MemoryEstimate::of(&graph, &settings)
+                MemoryEstimate::of(DEFAULT, &graph, &settings)
             };
             let whole = of(128);
-            let plain = MemoryEstimate::of(&graph, &Settings::default());
+            let plain = MemoryEstimate::of(DEFAULT, &graph, &Settings::default());
             assert!(whole.bytes > plain.bytes + 1_000_000, "{key}: {whole:?}");
             let message = whole.check(Some(whole.bytes - 1)).unwrap_err().to_string();
             assert!(message.contains("directions of the attributes"), "{message}");
@@ -175,7 +178,7 @@ mod tests {
 
     fn estimate(dim: usize) -> MemoryEstimate {
         let graph = Planted { nodes: 2000, attributes: 100, ..Planted::default() }.generate();
-        MemoryEstimate::of(&graph.unwrap(), &Settings { dim, ..Settings::default() })
+        MemoryEstimate::of(DEFAULT, &graph.unwrap(), &Settings { dim, ..Settings::default() })
     }
 
     #[test]

@@ -30,7 +30,7 @@ use self::watch::Judge;
 use crate::engine::{Engine, EngineState, Stage};
 use crate::error::{Error, Result};
 use crate::model::LayerWeights;
-use crate::settings::{Config, Schedule, Settings};
+use crate::settings::{Config, Decision, Schedule, Settings};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -91,9 +91,9 @@ pub struct Progress {
     pub epoch: u32,
     /// What the stage goes by: in the warm-up a loss per layer, then the whole objective.
     pub watches: Vec<Watch>,
-    /// What was chosen before training, and why, in words.
+    /// What was decided before training.
     #[serde(default)]
-    pub reasons: Vec<String>,
+    pub decisions: Vec<Decision>,
     /// What was chosen once the joint stage had begun.
     #[serde(default)]
     pub choice: Option<Choice>,
@@ -110,11 +110,17 @@ impl Progress {
             joint: !config.settings().warmup,
             epoch: 0,
             watches: watches(config, !config.settings().warmup),
-            reasons: config.reasons().to_vec(),
+            decisions: config.decisions().to_vec(),
             choice: None,
             stages: Vec::new(),
             done: false,
         }
+    }
+
+    /// What was decided so far, before training and in it.
+    pub fn decisions(&self) -> Vec<Decision> {
+        let later = self.choice.iter().flat_map(Choice::decisions);
+        self.decisions.iter().cloned().chain(later).collect()
     }
 
     /// Epochs of all stages so far.
@@ -122,7 +128,8 @@ impl Progress {
         self.stages.iter().map(|s| u64::from(s.epochs)).sum()
     }
 
-    fn stage(&self) -> Stage {
+    /// The stage of the next epoch.
+    pub fn stage(&self) -> Stage {
         if self.joint { Stage::Joint } else { Stage::Warmup }
     }
 
@@ -159,7 +166,7 @@ fn by_layer(settings: &Settings, stage: Stage) -> bool {
 
 /// Trains one engine by the schedule.
 #[derive(Debug)]
-pub struct Trainer<E> {
+pub struct Trainer<E = Box<dyn Engine>> {
     engine: E,
     config: Config,
     progress: Progress,
@@ -313,7 +320,8 @@ impl<E: Engine> Trainer<E> {
 
     /// The settings with what was chosen since in the place of `auto`.
     pub fn resolved(&self) -> Config {
-        self.config.with_choice(self.progress.choice.as_ref())
+        let config = self.config.with_choice(self.progress.choice.as_ref());
+        config.with_decisions(self.progress.decisions())
     }
 
     /// A copy of the weights as they are.
@@ -333,8 +341,12 @@ impl<E: Engine> Trainer<E> {
         self.engine.state_bytes()
     }
 
-    /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short.
+    /// The engine with the weights to keep: the last ones, or the best if the warm-up was cut short. Weights that are
+    /// not good to go on from are an error.
     pub fn into_engine(mut self) -> Result<E> {
+        if !self.progress.done {
+            self.check_weights(&self.engine.weights()?)?;
+        }
         if !self.progress.joint && self.progress.epoch > 0 {
             self.engine.recall()?;
         }
@@ -351,6 +363,7 @@ mod tests {
     use crate::settings::{PrototypeSource, Settings};
 
     /// Plays back losses and writes down what it is told.
+    #[derive(Debug)]
     struct Script {
         losses: Vec<f64>,
         /// Losses of a second layer, if there is one.
@@ -487,7 +500,10 @@ mod tests {
         assert_eq!(apart.prototypes, Some(PrototypeSource::Shared), "{apart:?}");
         assert_eq!(config.prototypes(), PrototypeSource::Shared);
         assert!(apart.gap.unwrap() > 1.5 * apart.own_gap.unwrap(), "{apart:?}");
-        assert!(apart.reasons()[0].starts_with("prototypes: shared, because"), "{apart:?}");
+        assert!(
+            apart.decisions()[0].to_string().starts_with("prototypes: shared, because"),
+            "{apart:?}"
+        );
         let (alike, config) = chosen(false, &[]);
         assert_eq!(alike.prototypes, Some(PrototypeSource::Own), "{alike:?}");
         assert_eq!(config.settings().prototypes, Some(PrototypeSource::Own));

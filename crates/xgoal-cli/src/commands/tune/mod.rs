@@ -8,7 +8,7 @@ use self::processes::Job;
 use self::report::{By, Report, Row};
 use self::space::{Space, Trial};
 use super::trials::{self, Found};
-use super::{alike, eval, fitted, load, resolved, resolved_with, say_chosen};
+use super::{eval, load, resolved, resolved_with, say_decisions};
 use crate::Ending;
 use crate::args::TuneArgs;
 use crate::output::{Output, Usage, count};
@@ -20,8 +20,8 @@ use xgoal::criteria::{self, Criterion, Judge};
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{atomic, embeddings, model, target};
 use xgoal::run::{embeddings_path, model_path};
+use xgoal::session::Plan;
 use xgoal::settings::Config;
-use xgoal::train::MemoryEstimate;
 
 /// Most clusters to compare clusterings by.
 const MOST_CLUSTERS: usize = 20;
@@ -30,18 +30,18 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
     let settings = resolved(&args.tuning)?;
     target::check_folder(&args.out)?;
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
-    let (base, graph) = fitted(settings, graph, args.memory.memory_limit)?;
-    let fit = alike(&base, &graph);
-    let by = by(args, &graph)?;
-    let space = Space::new(&args.search, &base)?;
-    let all = space.trials(&base, args.trials, |set| {
+    let plan = Plan::look(graph, settings, args.memory.limits())?;
+    let (base, graph) = (plan.config(), plan.graph());
+    let by = by(args, graph)?;
+    let space = Space::new(&args.search, base)?;
+    let all = space.trials(base, args.trials, |set| {
         let set = [&args.tuning.set[..], set].concat();
-        Ok(fit(resolved_with(&args.tuning, &set)?)?)
+        Ok(plan.alike(resolved_with(&args.tuning, &set)?)?.config().clone())
     })?;
-    let jobs = jobs(args, &all, &graph)?;
-    let threads = threads(args, &all, &jobs, &graph)?;
-    say_chosen(&base, output);
-    trials::say_unscored(&graph, output);
+    let jobs = jobs(args, &all, graph)?;
+    let threads = threads(args, &all, &jobs, &plan)?;
+    say_decisions(&plan, output);
+    trials::say_unscored(graph, output);
     let runs = all.len() * args.seeds;
     let at_a_time = match threads.len() {
         0 => String::new(),
@@ -74,16 +74,16 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
         return Err(anyhow!("every trial failed, the first one by: {reason}"));
     };
     let folders = |trial: &Trial| -> Vec<PathBuf> {
-        seeds(args, &base).map(|seed| run_folder(&args.out, trial, seed)).collect()
+        seeds(args, base).map(|seed| run_folder(&args.out, trial, seed)).collect()
     };
-    let clusters = clusters(&folders(first)[0], &graph, &base)?;
+    let clusters = clusters(&folders(first)[0], graph, base)?;
     report.clusters = Some(clusters);
-    let judge = Judge::new(&graph, &base, clusters)?;
+    let judge = Judge::new(graph, base, clusters)?;
     for trial in &all {
         output.say(format!("comparing: trial {} of {}", trial.number, all.len()));
         report.rows.push(match ended.failed.get(&trial.number) {
             Some(reason) => Row::failed(trial, reason),
-            None => row(trial, &folders(trial), &graph, &judge)?,
+            None => row(trial, &folders(trial), graph, &judge)?,
         });
     }
     report.finish(&args.out, &all)?;
@@ -153,9 +153,9 @@ fn threads(
     args: &TuneArgs,
     all: &[Trial],
     jobs: &[Job],
-    graph: &MultiplexGraph,
+    plan: &Plan<'_>,
 ) -> xgoal::Result<Vec<usize>> {
-    let estimates = all.iter().map(|t| MemoryEstimate::of(graph, t.config.settings()));
+    let estimates = all.iter().map(|t| plan.with(t.config.clone()).memory().clone());
     let Some(largest) = estimates.max_by_key(|estimate| estimate.bytes) else {
         return Ok(Vec::new());
     };

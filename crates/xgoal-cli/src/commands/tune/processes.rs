@@ -1,7 +1,7 @@
 //! Runs as processes of their own, several at a time.
 
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{Failure, Output};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Running {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("train").arg("--out").arg(&job.folder).arg("--config").arg(&job.settings);
         command.arg("--seed").arg(job.seed.to_string());
-        command.arg("--threads").arg(threads.to_string()).arg("--quiet");
+        command.arg("--threads").arg(threads.to_string()).arg("--quiet").arg("--json-errors");
         if job.resume {
             command.arg("--resume");
         } else {
@@ -70,11 +70,8 @@ impl Running {
             // What cannot be read is not said; the status is.
             let _ = stderr.read_to_end(&mut said);
         }
-        let said = String::from_utf8_lossy(&said);
-        match said.rsplit_once("error: ") {
-            Some((_, message)) => message.trim_end().to_string(),
-            None => format!("training ended with {status}"),
-        }
+        let failure = Failure::heard(&said).map(|failure| failure.message);
+        failure.unwrap_or_else(|| format!("training ended with {status}"))
     }
 }
 

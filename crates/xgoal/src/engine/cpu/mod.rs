@@ -24,7 +24,6 @@ mod rows;
 pub(crate) use footprint::before;
 pub use footprint::{Footprint, Footprints};
 pub use kernels::Kernels;
-pub use phases::{Clock, Phase};
 
 use self::adam::Adam;
 use self::adjacency::Adjacency;
@@ -33,6 +32,7 @@ use self::batch::{Batches, CAP, Source};
 use self::draw::Draw;
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
+use self::phases::{Clock, Phase};
 use self::rows::{PerThread, Scratches};
 use super::{Engine, EngineState, Prototypes, Recluster, Stage, Step, Terms};
 use crate::error::{Error, Result};
@@ -131,16 +131,16 @@ impl<T: Kernels> Operands<T> {
 /// whole graph where training goes so, which gives the bits that training gave.
 pub fn embed(
     config: &Config,
-    graph: MultiplexGraph,
+    graph: &MultiplexGraph,
     columns: Option<&Columns>,
     weights: &[LayerWeights],
     block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>,
 ) -> Result<()> {
     if config.batch(graph.nodes()).is_some() {
-        let source = Source::new(graph, config.preprocessing(), columns)?;
+        let source = Source::new(graph.clone(), config.preprocessing(), columns)?;
         return embed_blocks(config, &Batches::new(source, 1), weights, block);
     }
-    let preprocessed = config.preprocessing().apply_with(&graph, columns)?;
+    let preprocessed = config.preprocessing().apply_with(graph, columns)?;
     let graph = Operands::<f32>::new(&preprocessed);
     let work = graph.workspace(config.settings().dim, false);
     block(0, embed_layers(config, &mut Whole { graph, draws: Vec::new(), work }, weights))
@@ -240,23 +240,25 @@ impl<T: Kernels> CpuEngine<T> {
         Ok(Self::of(config, Reach::Batch(batches), size, weights))
     }
 
-    /// Prepares a graph for training as the settings say, from fresh weights.
-    pub fn start(config: &Config, graph: &MultiplexGraph) -> Result<Self> {
-        match config.batch(graph.nodes()) {
-            None => {
-                let graph = config.preprocessing().apply(graph)?;
-                Self::new(config, &graph, initial_weights(config, &graph))
+    /// Prepares a graph for training as the settings say, from the given weights, or without from fresh ones.
+    pub fn start(
+        config: &Config,
+        graph: &MultiplexGraph,
+        weights: Option<Vec<LayerWeights<T>>>,
+    ) -> Result<Self> {
+        let Some(size) = config.batch(graph.nodes()) else {
+            let graph = config.preprocessing().apply(graph)?;
+            let weights = weights.unwrap_or_else(|| initial_weights(config, &graph));
+            return Self::new(config, &graph, weights);
+        };
+        let weights = match (weights, config.settings().start.unwrap_or_default()) {
+            (Some(weights), _) => weights,
+            (None, Start::Random) => random_weights(config, graph.columns()),
+            (None, Start::Principal) => {
+                initial_weights(config, &config.preprocessing().apply(graph)?)
             }
-            Some(size) => {
-                let weights = match config.settings().start.unwrap_or_default() {
-                    Start::Random => random_weights(config, graph.columns()),
-                    Start::Principal => {
-                        initial_weights(config, &config.preprocessing().apply(graph)?)
-                    }
-                };
-                Self::batched(config, graph.clone(), size, weights)
-            }
-        }
+        };
+        Self::batched(config, graph.clone(), size, weights)
     }
 
     /// With views of so many rows.
@@ -274,11 +276,6 @@ impl<T: Kernels> CpuEngine<T> {
             reach,
             config: config.clone(),
         }
-    }
-
-    /// Where the time of all epochs so far went.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
     }
 
     /// The gradients the last `evaluate` left.
@@ -565,6 +562,10 @@ impl<T: Kernels> Engine for CpuEngine<T> {
             all.into_iter().map(one).collect()
         });
         Ok(())
+    }
+
+    fn phases(&self) -> Vec<(&'static str, f64)> {
+        Phase::ALL.map(|phase| (phase.as_str(), self.clock.seconds(phase))).into()
     }
 }
 

@@ -77,7 +77,7 @@ impl Clock {
     }
 
     /// Seconds spent in a phase since the beginning.
-    pub fn seconds(&self, phase: Phase) -> f64 {
+    pub(super) fn seconds(&self, phase: Phase) -> f64 {
         self.spent[phase as usize].as_secs_f64()
     }
 }

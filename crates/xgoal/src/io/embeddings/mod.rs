@@ -19,7 +19,7 @@ mod word2vec;
 pub use npy::ids_path;
 
 use crate::error::{Error, ParseError, Result};
-use crate::graph::MultiplexGraph;
+use crate::graph::{Labels, MultiplexGraph, check_ids};
 use crate::io::table::write::Values;
 use crate::io::table::{Format as TableFormat, Ids};
 use crate::matrix::Dense;
@@ -117,19 +117,42 @@ impl Embeddings {
     }
 }
 
-/// What the rows are besides their numbers.
-pub(crate) struct RowsOf<'a> {
-    graph: &'a MultiplexGraph,
+/// What rows are besides their numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    count: usize,
+    ids: Option<&'a [String]>,
+    /// Whether the ids are whole numbers.
+    integers: bool,
+    labels: Option<&'a Labels>,
 }
 
-impl RowsOf<'_> {
+/// The nodes of a graph, with their ids, and their classes where these are known.
+impl<'a> From<&'a MultiplexGraph> for Rows<'a> {
+    fn from(graph: &'a MultiplexGraph) -> Self {
+        Self {
+            count: graph.nodes(),
+            ids: graph.ids(),
+            integers: graph.has_integer_ids(),
+            labels: graph.labels(),
+        }
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// So many rows, by these ids, or without any numbered from 0.
+    pub fn new(count: usize, ids: Option<&'a [String]>) -> Result<Self> {
+        ids.map_or(Ok(()), |ids| check_ids(ids, count))?;
+        Ok(Self { count, ids, integers: ids.is_none(), labels: None })
+    }
+
     fn id(&self, row: usize) -> String {
-        self.graph.id(row)
+        self.ids.map_or_else(|| row.to_string(), |ids| ids[row].clone())
     }
 
     /// The ids as a column of a table: numbers where they are numbers.
     fn column(&self, rows: usize) -> Values<'static> {
-        if self.graph.has_integer_ids() {
+        if self.integers {
             let number = |row| self.id(row).parse().expect("ids of whole numbers");
             return Values::Integers((0..rows).map(number).collect());
         }
@@ -138,26 +161,26 @@ impl RowsOf<'_> {
 
     /// The class of a row, empty where it is unknown; nothing where no class is known.
     fn class(&self, row: usize) -> Option<&str> {
-        let labels = self.graph.labels()?;
+        let labels = self.labels?;
         Some(labels.classes[row].map_or("", |class| &labels.names[class as usize]))
     }
 }
 
-/// Writes embeddings of a graph's nodes, and returns the files this made.
-pub fn write(
+/// Writes embeddings of a graph's nodes, or of other rows, and returns the files this made.
+pub fn write<'a>(
     path: &Path,
     format: Format,
     embeddings: &Dense,
-    graph: &MultiplexGraph,
+    rows: impl Into<Rows<'a>>,
 ) -> Result<Vec<PathBuf>> {
-    if embeddings.rows() != graph.nodes() {
+    let rows = rows.into();
+    if embeddings.rows() != rows.count {
         return Err(Error::Data(format!(
             "{} embeddings for {} nodes",
             embeddings.rows(),
-            graph.nodes()
+            rows.count
         )));
     }
-    let rows = RowsOf { graph };
     match format {
         Format::Npy => npy::write(path, embeddings, &rows),
         Format::Parquet => parquet::write(path, embeddings, &rows),

@@ -1,6 +1,6 @@
 //! A `.npy` matrix and, beside it, the ids of its rows: one per line, or a JSON list where an id has a line break.
 
-use super::{Embeddings, RowsOf};
+use super::{Embeddings, Rows};
 use crate::error::{Error, ParseError, Result};
 use crate::io::{atomic, npy};
 use crate::matrix::Dense;
@@ -19,7 +19,7 @@ pub(super) fn json_path(embeddings: &Path) -> PathBuf {
     ids_path(embeddings).with_extension("json")
 }
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Result<Vec<PathBuf>> {
+pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
     let all = 0..embeddings.rows();
     let (lines, json) = (ids_path(path), json_path(path));
     let broken = all.clone().any(|row| rows.id(row).contains(['\n', '\r']));

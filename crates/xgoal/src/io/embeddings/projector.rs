@@ -3,7 +3,7 @@
 //! A single column of metadata has no header; with classes there are two, under `id` and `class`. A tab, a line break
 //! and a backslash of an id are written as in Rust: `\t`, `\n`, `\r`, `\\`.
 
-use super::{Embeddings, RowsOf};
+use super::{Embeddings, Rows};
 use crate::error::{Error, ParseError, Result};
 use crate::io::atomic;
 use crate::matrix::Dense;
@@ -18,7 +18,7 @@ pub(super) fn metadata_path(vectors: &Path) -> PathBuf {
     vectors.with_file_name(format!("{stem}.metadata.tsv"))
 }
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Result<Vec<PathBuf>> {
+pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
     let metadata = metadata_path(path);
     atomic::write(&metadata, |w| {
         if rows.class(0).is_some() {

@@ -1,7 +1,7 @@
 //! One tensor `embeddings`; its metadata has `format` = `xgoal-embeddings`, `version` = `1`, `ids`, a JSON list, and
 //! a `checksum`.
 
-use super::{Embeddings, RowsOf};
+use super::{Embeddings, Rows};
 use crate::error::{Error, Result};
 use crate::io::atomic;
 use crate::io::tensors::{TensorFile, Tensors, in_file, wrong};
@@ -13,7 +13,7 @@ const FORMAT: &str = "xgoal-embeddings";
 /// Readers refuse longer headers.
 const LONGEST_HEADER: usize = 100_000_000;
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Result<Vec<PathBuf>> {
+pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
     let ids: Vec<String> = (0..embeddings.rows()).map(|row| rows.id(row)).collect();
     let ids = serde_json::to_string(&ids).expect("plain strings");
     // Quotes and backslashes of the list are escaped once more.

@@ -1,6 +1,6 @@
 //! Tables: a column `id` and a column per dimension (CSV, TSV), or `id` and `vector` (Parquet).
 
-use super::{Embeddings, RowsOf};
+use super::{Embeddings, Rows};
 use crate::error::Result;
 use crate::io::atomic;
 use crate::io::table::write::push_field;
@@ -13,7 +13,7 @@ pub(super) fn write(
     path: &Path,
     separator: u8,
     embeddings: &Dense,
-    rows: &RowsOf<'_>,
+    rows: &Rows<'_>,
 ) -> Result<Vec<PathBuf>> {
     atomic::write(path, |w| {
         w.write_all(b"id")?;

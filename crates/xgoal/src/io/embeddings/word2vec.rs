@@ -3,7 +3,7 @@
 //! Words have no white space, so an id's white space, control characters and `%` are written as in URLs: `a b` is
 //! `a%20b`.
 
-use super::{Embeddings, RowsOf};
+use super::{Embeddings, Rows};
 use crate::error::{Error, ParseError, Result};
 use crate::io::atomic;
 use crate::matrix::Dense;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &RowsOf<'_>) -> Result<Vec<PathBuf>> {
+pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
     atomic::write(path, |w| {
         writeln!(w, "{} {}", embeddings.rows(), embeddings.cols())?;
         for row in 0..embeddings.rows() {

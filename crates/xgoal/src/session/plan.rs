@@ -1,0 +1,129 @@
+//! What a training will do, found out before it starts.
+
+use crate::engine::Engine;
+use crate::engine::backend::{self, Backend};
+use crate::error::Result;
+use crate::graph::{MultiplexGraph, Signal};
+use crate::settings::{Config, Decision, Settings};
+use crate::train::MemoryEstimate;
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+/// Where a training may run, and how much it may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// What computes.
+    pub backend: &'static dyn Backend,
+    /// Bytes of memory; what the machine has where there is no number.
+    pub memory: Option<u64>,
+}
+
+impl Default for Limits {
+    /// This machine, and all it has.
+    fn default() -> Self {
+        Self { backend: backend::DEFAULT, memory: None }
+    }
+}
+
+/// A training that can be started: resolved settings, and a graph with the layers that are to be trained.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    graph: Cow<'a, MultiplexGraph>,
+    config: Config,
+    limits: Limits,
+    memory: OnceLock<MemoryEstimate>,
+    signals: OnceLock<Vec<Signal>>,
+}
+
+impl From<MultiplexGraph> for Cow<'_, MultiplexGraph> {
+    fn from(graph: MultiplexGraph) -> Self {
+        Cow::Owned(graph)
+    }
+}
+
+impl<'a> From<&'a MultiplexGraph> for Cow<'a, MultiplexGraph> {
+    fn from(graph: &'a MultiplexGraph) -> Self {
+        Cow::Borrowed(graph)
+    }
+}
+
+/// Plans a training: looks at the graph for what is `auto`, selects its layers and checks every setting. What would not
+/// fit into memory is refused.
+pub fn plan<'a>(
+    graph: impl Into<Cow<'a, MultiplexGraph>>,
+    settings: Settings,
+    limits: Limits,
+) -> Result<Plan<'a>> {
+    let plan = Plan::look(graph, settings, limits)?;
+    plan.check()?;
+    Ok(plan)
+}
+
+impl<'a> Plan<'a> {
+    /// Plans without asking whether the training itself would fit into memory, which [`Plan::check`] does.
+    pub fn look(
+        graph: impl Into<Cow<'a, MultiplexGraph>>,
+        settings: Settings,
+        limits: Limits,
+    ) -> Result<Self> {
+        let graph = graph.into();
+        MemoryEstimate::check_look(&graph, &settings, limits.memory)?;
+        let config = settings.fit(&graph)?;
+        let names = config.layer_names();
+        let graph = match graph.layer_names() == names {
+            true => graph,
+            false => Cow::Owned(graph.into_owned().select_layers(&names)?),
+        };
+        Ok(Self::of(graph, config, limits))
+    }
+
+    /// A graph as it is configured, without a look at it.
+    pub fn of(graph: impl Into<Cow<'a, MultiplexGraph>>, config: Config, limits: Limits) -> Self {
+        let (memory, signals) = (OnceLock::new(), OnceLock::new());
+        Self { graph: graph.into(), config, limits, memory, signals }
+    }
+
+    /// The same graph and layers by other settings; the graph is looked at once for all of them.
+    pub fn alike(&self, settings: Settings) -> Result<Plan<'_>> {
+        let settings = Settings { layers: Some(self.config.layer_names()), ..settings };
+        let signals = || self.signals.get_or_init(|| self.graph.signals()).clone();
+        let config = settings.fit_by(&self.graph, signals)?;
+        Ok(self.with(config))
+    }
+
+    /// The same graph by another configuration of its layers.
+    pub fn with(&self, config: Config) -> Plan<'_> {
+        Plan::of(self.graph(), config, self.limits)
+    }
+
+    /// Refuses what would not fit into memory.
+    pub fn check(&self) -> Result<()> {
+        self.memory().check(self.limits.memory)
+    }
+
+    /// The graph with the layers that are to be trained.
+    pub fn graph(&self) -> &MultiplexGraph {
+        &self.graph
+    }
+
+    /// The settings as they are resolved so far.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What was decided where settings are `auto`.
+    pub fn decisions(&self) -> &[Decision] {
+        self.config.decisions()
+    }
+
+    /// What the training takes.
+    pub fn memory(&self) -> &MemoryEstimate {
+        let of = || MemoryEstimate::of(self.limits.backend, &self.graph, self.config.settings());
+        self.memory.get_or_init(of)
+    }
+
+    /// An engine at the beginning of the training.
+    pub fn engine(&self) -> Result<Box<dyn Engine>> {
+        self.limits.backend.engine(&self.config, &self.graph, None)
+    }
+}
