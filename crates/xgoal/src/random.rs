@@ -52,6 +52,8 @@ pub enum Purpose {
     Cap = 33,
     /// Which nodes prototypes are found among.
     Sample = 34,
+    /// Where the columns of structure start.
+    Structure = 35,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -11,6 +11,7 @@ pub mod preprocess;
 mod rise;
 mod signal;
 mod smooth;
+pub mod structure;
 mod summary;
 pub mod sums;
 
@@ -21,6 +22,7 @@ pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Dense, Matrix};
+use crate::random::{Purpose, Stream};
 use features::FeatureSpace;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -252,6 +254,17 @@ impl MultiplexGraph {
         }
         self.held_mut().features = Some(features);
         Ok(self)
+    }
+
+    /// Finds where nodes stand in the graph, as so many columns, and puts that beside their attributes.
+    pub fn with_own_structure(self, columns: usize, seed: u64) -> Result<Self> {
+        if columns == 0 {
+            return Ok(self);
+        }
+        let layers: Vec<&Csr> = self.layers().iter().map(|layer| &layer.adjacency).collect();
+        let stream = Stream::new(seed, Purpose::Structure);
+        let structure = structure::structure(&layers, columns, stream)?;
+        self.with_structure(Arc::new(structure))
     }
 
     /// Puts where nodes stand in the graph beside their attributes, a row for each.

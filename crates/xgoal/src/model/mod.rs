@@ -253,9 +253,9 @@ impl Model {
         &self.weights
     }
 
-    /// How many attributes a graph must have to be encoded.
+    /// How many attributes a graph must have to be encoded, beside its structure.
     pub fn features(&self) -> usize {
-        self.weights[0].weight.rows()
+        self.weights[0].weight.rows().saturating_sub(self.config.structure())
     }
 }
 
@@ -320,18 +320,25 @@ impl Model {
                 graph.layer_names().join(", ")
             )));
         }
-        if graph.columns() != self.features() {
+        if graph.attributes().cols() != self.features() {
             return Err(Error::Data(format!(
                 "the model expects {} attributes; the graph has {}",
                 self.features(),
-                graph.columns()
+                graph.attributes().cols()
             )));
         }
         let preprocessing = self.config.preprocessing();
         if preprocessing.columns != ColumnNorm::None && self.columns.is_none() {
             return Err(Error::Data("the model lacks the means of its columns".into()));
         }
-        backend::DEFAULT.embed(&self.config, graph, self.columns(), &self.weights, block)
+        let graph = match graph.structure() {
+            Some(_) => graph.clone(),
+            None => {
+                let seed = self.config.settings().seed;
+                graph.clone().with_own_structure(self.config.structure(), seed)?
+            }
+        };
+        backend::DEFAULT.embed(&self.config, &graph, self.columns(), &self.weights, block)
     }
 }
 

@@ -74,6 +74,13 @@ impl<'a> Plan<'a> {
             true => graph,
             false => Cow::Owned(graph.into_owned().select_layers(&names)?),
         };
+        let graph = match config.structure() {
+            0 => graph,
+            columns => {
+                let seed = config.settings().seed;
+                Cow::Owned(graph.into_owned().with_own_structure(columns, seed)?)
+            }
+        };
         Ok(Self::of(graph, config, limits))
     }
 

@@ -147,6 +147,11 @@ impl Config {
         }
     }
 
+    /// Columns of structure beside the attributes.
+    pub fn structure(&self) -> usize {
+        self.settings.structure.unwrap_or_default()
+    }
+
     /// Every setting, resolved: the layers are named.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -21,8 +21,7 @@
 //!   show.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
-use super::{
-    AttributeNorm, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings, Start,
+use super::{AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings, Start,
     When,
 };
 use crate::error::Result;
@@ -55,6 +54,10 @@ const NOTHING: f64 = 0.1;
 const ENOUGH: f64 = 1.0;
 /// Most often that they are.
 const PASSES: usize = 3;
+/// The most nodes that steps go over all of.
+const WHOLE: usize = 4096;
+/// Nodes of a step in larger graphs.
+const BATCH: usize = 1024;
 /// The least weight of a layer in the final mean, where the best has 1.
 const LEAST_WEIGHT: f64 = 0.25;
 /// A layer that rises less above chance is not what there is to learn from.
@@ -215,6 +218,12 @@ impl Settings {
                     "principal, because a random projection of noisy attributes is uneven".into(),
                 );
             }
+        }
+        if self.batch.is_none() {
+            self.batch = Some(match graph.nodes() > WHOLE {
+                true => Batch::Nodes(BATCH),
+                false => Batch::All,
+            });
         }
         Ok(self.validate(&names)?.with_decisions(decisions))
     }
