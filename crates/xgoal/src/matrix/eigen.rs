@@ -22,9 +22,9 @@ pub(crate) fn eigen(mut matrix: Vec<f64>, width: usize) -> Eigen {
     (0..width).for_each(|i| vectors[i * width + i] = 1.0);
     let whole: f64 = matrix.iter().map(|v| v * v).sum();
     for _ in 0..SWEEPS {
-        let diagonal: f64 = (0..width).map(|i| matrix[i * width + i].powi(2)).sum();
-        let beside: f64 = matrix.iter().map(|v| v * v).sum::<f64>() - diagonal;
-        if beside <= 1e-26 * whole {
+        let above = (0..width).flat_map(|i| &matrix[i * width..][i + 1..width]);
+        let beside: f64 = above.map(|v| v * v).sum();
+        if beside <= 1e-28 * whole {
             break;
         }
         for p in 0..width {

@@ -21,7 +21,7 @@ const NOTHING: f64 = 1e-11;
 /// `A^T B` for tables of the same shape, row-major.
 pub(crate) fn product(a: &Dense, b: &Dense) -> Vec<f64> {
     let width = a.cols();
-    let rows = a.rows().div_ceil(PARTS).next_multiple_of(ROWS);
+    let rows = a.rows().div_ceil(PARTS).max(1).next_multiple_of(ROWS);
     let part = |(a, b): (&[f32], &[f32])| {
         let mut sum = vec![0.0; width * width];
         for (a, b) in a.chunks(ROWS * width).zip(b.chunks(ROWS * width)) {

@@ -116,7 +116,8 @@ pub fn extend(layers: &[&Csr], known: &Dense, seen: &[Option<u32>]) -> Result<De
     for (row, of) in rows.zip(seen).filter_map(|(row, of)| of.map(|of| (row, of))) {
         row.copy_from_slice(known.row(of as usize));
     }
-    let unknown: Vec<u32> = (0..).zip(seen).filter_map(|(n, of)| of.is_none().then_some(n)).collect();
+    let unknown: Vec<u32> =
+        (0..).zip(seen).filter_map(|(n, of)| of.is_none().then_some(n)).collect();
     let mut made = Dense::zeros(unknown.len(), columns);
     for step in 1..=STEPS {
         relations.means(&table, &unknown, &mut made);
