@@ -57,7 +57,7 @@ fn run_layers(embeddings: &Path) -> xgoal::Result<Option<Vec<String>>> {
 
 /// The paper's protocol on the labels and splits of a graph.
 pub fn score(embeddings: &Dense, graph: &MultiplexGraph, seed: u64) -> xgoal::Result<Report> {
-    evaluate(embeddings, &task(graph)?, &Protocol { seed, ..Protocol::default() })
+    evaluate(embeddings, &Task::of(graph)?, &Protocol { seed, ..Protocol::default() })
 }
 
 fn text(scores: &Scores) -> String {

@@ -57,8 +57,12 @@ impl Baseline {
 #[derive(Debug, Clone)]
 pub struct Baselines(pub Vec<(Baseline, Report)>);
 
+/// Classifiers, and runs of k-means, at most: means of fewer runs are near enough to tell what is better.
+const RUNS: (usize, usize) = (10, 5);
+
 impl Baselines {
-    /// Scores them on a graph with labels and splits, beside embeddings of so many columns.
+    /// Scores them on a graph with labels and splits, beside embeddings of so many columns. The protocol is the embeddings', but
+    /// for its runs: at most 10 classifiers and 5 runs of k-means.
     ///
     /// ```
     /// use xgoal::eval::{Protocol, baselines::Baselines};
@@ -71,6 +75,8 @@ impl Baselines {
     /// ```
     pub fn of(graph: &MultiplexGraph, columns: usize, protocol: &Protocol) -> Result<Self> {
         let task = Task::of(graph)?;
+        let (runs, kmeans_runs) = (protocol.runs.min(RUNS.0), protocol.kmeans_runs.min(RUNS.1));
+        let protocol = &Protocol { runs, kmeans_runs, ..*protocol };
         let score = |baseline: &Baseline| {
             let rows = baseline.rows(graph, columns, protocol.seed)?;
             Ok((*baseline, evaluate(&rows, &task, protocol)?))

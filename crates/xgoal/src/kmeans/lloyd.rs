@@ -203,7 +203,8 @@ impl<'a, T: Real> Lloyd<'a, T> {
                 .enumerate()
                 .filter(|(c, _)| stale[*c] && !members.of(*c).is_empty())
                 .for_each(|(c, (sums, center))| {
-                    sum_rows(points, members.of(c), sums);
+                    let rows = members.of(c);
+                    pulp::Arch::new().dispatch(SumRows { points, rows, sums: &mut *sums });
                     let scale = 1.0 / members.of(c).len() as f64;
                     for (value, sum) in center.iter_mut().zip(sums) {
                         *value = T::from_f64(*sum * scale);
@@ -320,18 +321,31 @@ impl<T: Real> pulp::WithSimd for Nearest<'_, T> {
 }
 
 /// Sums rows four at a time, so that few additions go through the f64 accumulators.
-fn sum_rows<T: Real>(points: &Points<T>, rows: &[u32], sums: &mut [f64]) {
-    sums.fill(0.0);
-    let fours = rows.chunks_exact(4);
-    for &row in fours.remainder() {
-        for (sum, v) in sums.iter_mut().zip(points.row(row as usize)) {
-            *sum += v.to_f64();
+struct SumRows<'a, T> {
+    points: &'a Points<T>,
+    rows: &'a [u32],
+    sums: &'a mut [f64],
+}
+
+impl<T: Real> pulp::WithSimd for SumRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { points, rows, sums } = self;
+        sums.fill(0.0);
+        let fours = rows.chunks_exact(4);
+        for &row in fours.remainder() {
+            for (sum, v) in sums.iter_mut().zip(points.row(row as usize)) {
+                *sum += v.to_f64();
+            }
         }
-    }
-    for four in fours {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i| points.row(four[i] as usize));
-        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *sum += ((*a + *b) + (*c + *d)).to_f64();
+        for four in fours {
+            let (a, b) = (points.row(four[0] as usize), points.row(four[1] as usize));
+            let (c, d) = (points.row(four[2] as usize), points.row(four[3] as usize));
+            for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *sum += ((*a + *b) + (*c + *d)).to_f64();
+            }
         }
     }
 }
