@@ -46,6 +46,8 @@ pub enum Purpose {
     Cloud = 30,
     /// Where the directions start in which attributes differ.
     Seen = 31,
+    /// Where the columns of structure start.
+    Structure = 40,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

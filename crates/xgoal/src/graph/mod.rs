@@ -11,6 +11,7 @@ pub mod preprocess;
 mod rise;
 mod signal;
 mod smooth;
+pub mod structure;
 mod summary;
 pub mod sums;
 

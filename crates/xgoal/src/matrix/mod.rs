@@ -2,10 +2,13 @@
 
 mod csr;
 mod dense;
+mod eigen;
 mod gather;
 mod leading;
 mod pages;
+pub(crate) mod tall;
 
+pub(crate) use eigen::{Eigen, eigen};
 pub(crate) use leading::{centre, leading, orthonormal};
 pub(crate) use pages::prefer_large;
 
