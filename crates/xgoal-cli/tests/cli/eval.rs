@@ -3,7 +3,7 @@ use crate::npz::Npz;
 use xgoal::io::npy::{read_f32_matrix, write_f32};
 use xgoal::matrix::Dense;
 
-const BASELINES: [&str; 2] = ["attributes", "averaged"];
+const BASELINES: [&str; 3] = ["attributes", "averaged", "structure"];
 
 fn npy(matrix: &Dense) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -40,6 +40,7 @@ fn the_result_stands_above_what_there_is_without_training() {
     let line = |start: &str| text.lines().position(|line| line.starts_with(start)).unwrap();
     assert!(line("embeddings ") < line("attributes alone"), "{text}");
     assert!(line("attributes alone") < line("attributes averaged"), "{text}");
+    assert!(line("attributes averaged") < line("structure alone"), "{text}");
     let alone = eval(&["--no-baselines"]);
     assert!(alone.starts_with("Macro-F1 ") && text.ends_with(&alone), "{alone}");
     let json =

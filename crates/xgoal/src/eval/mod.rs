@@ -5,6 +5,8 @@
 //! | classification | train, validation, test | Macro-F1 and Micro-F1, see [`classify`] |
 //! | clustering | test | NMI, ARI, accuracy of k-means with as many clusters as classes |
 //! | similarity | test | Sim@k, see [`similarity`] |
+//!
+//! What scores are worth is seen beside those of [`baselines`], which take no training.
 
 pub mod baselines;
 pub mod classify;
