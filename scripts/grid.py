@@ -121,7 +121,7 @@ def xgoal(*args):
 def score(source, folder, threads, *settings):
     """NMI, and the epochs it took."""
     trained = xgoal("train", source, "--out", folder, "--threads", threads, *settings)
-    found = xgoal("eval", folder, source, "--threads", threads)
+    found = xgoal("eval", folder, source, "--no-baselines", "--threads", threads)
     epochs = [stage["epochs"] for stage in trained["stages"]]
     return found["nmi"]["mean"], epochs
 

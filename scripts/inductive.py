@@ -79,7 +79,7 @@ def main():
                 run, out = folder / how, folder / f"{how}.npy"
                 xgoal("train", source, "--out", run, "--preset", "acm", "--seed", seed)
                 xgoal("embed", run, whole, "--out", out)
-                found = xgoal("eval", out, whole)
+                found = xgoal("eval", out, whole, "--no-baselines")
                 scores[how].append((found["macro_f1"]["mean"], found["micro_f1"]["mean"]))
         (macro, micro), (full_macro, full_micro) = scores["hidden"][-1], scores["seen"][-1]
         print(

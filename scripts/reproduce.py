@@ -69,7 +69,7 @@ def one(section, name, settings, seed, arguments):
         report = call("train", *where, *base, *sets, *threads)
         (run / "train.json").write_text(report)
     training = json.loads((run / "train.json").read_text())
-    scores = json.loads(call("eval", run, source, "--json", "-q"))
+    scores = json.loads(call("eval", run, source, "--no-baselines", "--json", "-q"))
     row = (
         scores["macro_f1"]["mean"],
         scores["micro_f1"]["mean"],

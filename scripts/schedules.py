@@ -52,7 +52,10 @@ def curve(source, settings, seed, marks, folder):
             lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
             done = sum(line["seconds"] for line in lines)
             scored = subprocess.run(
-                [PROGRAM, "eval", run, source, "--threads", "1", "--json", "--quiet"], capture_output=True, text=True, check=True
+                [PROGRAM, "eval", run, source, "--no-baselines", "--threads", "1", "--json", "--quiet"],
+                capture_output=True,
+                text=True,
+                check=True,
             )
             scores = json.loads(scored.stdout)
             values = [scores[key]["mean"] for key in ("macro_f1", "micro_f1", "nmi")] + [scores["sim"]["5"]]

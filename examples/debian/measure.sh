@@ -15,7 +15,7 @@ for layers in depends,suggests,source,maintainer depends suggests source maintai
   [ -e "$run/config.toml" ] || "$xgoal" train "$here" --layers "$layers" --out "$run" --set clusters=30 --set lr=5e-3 --set shared_start=off --json --quiet
   [ ! -e "$run/state.safetensors" ] || "$xgoal" train "$here" --out "$run" --resume --json --quiet
   printf '%s: ' "$layers"
-  "$xgoal" eval "$run" "$here" --json --quiet
+  "$xgoal" eval "$run" "$here" --no-baselines --json --quiet
 done
 "$python" "$here/baselines.py" --out "$runs/baselines" --xgoal "$xgoal"
 for package in nginx python3-numpy vim postgresql-15; do

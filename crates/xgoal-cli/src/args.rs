@@ -195,6 +195,9 @@ pub struct EvalArgs {
     /// Seed of the classifiers and of k-means
     #[arg(long, default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub seed: u64,
+    /// Leave out what the graph gives without training
+    #[arg(long)]
+    pub no_baselines: bool,
 }
 
 /// Embeddings to be read.

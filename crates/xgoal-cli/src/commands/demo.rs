@@ -118,19 +118,8 @@ fn learn(
 }
 
 fn text(demo: &Demo) -> String {
-    let mut lines =
-        vec![format!("\n{:<22}{:>10}{:>10}{:>8}{:>8}", "", "Macro-F1", "Micro-F1", "NMI", "Sim@5")];
-    for row in &demo.rows {
-        let s = &row.scores;
-        lines.push(format!(
-            "{:<22}{:>10.3}{:>10.3}{:>8.3}{:>8.3}",
-            row.name,
-            s.macro_f1.mean,
-            s.micro_f1.mean,
-            s.nmi.mean,
-            s.sim.get(&5).copied().unwrap_or(f64::NAN)
-        ));
-    }
+    let mut lines = vec![String::new()];
+    lines.extend(eval::table(demo.rows.iter().map(|row| (row.name.as_str(), &row.scores))));
     lines.push(format!(
         "\nNo label was used to train; they were only used to score. {:.0} s in all.\n\n\
          Next, with a graph of your own (.mat, .pkl, .npz, or a graph.toml for tables):\n  \

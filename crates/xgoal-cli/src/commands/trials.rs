@@ -5,7 +5,7 @@ use super::eval;
 use crate::output::{Output, Usage};
 use serde::Serialize;
 use std::path::Path;
-use xgoal::eval::Report;
+use xgoal::eval::{Report, Task};
 use xgoal::graph::{Fingerprint, MultiplexGraph};
 use xgoal::io::{self, embeddings};
 use xgoal::run::{Run, embeddings_path, metrics_path, model_path};
@@ -111,7 +111,7 @@ impl Measured {
 
 /// Says why labels that are there give no scores.
 pub fn say_unscored(graph: &MultiplexGraph, output: &Output) {
-    if let (Some(_), Err(error)) = (graph.labels(), eval::task(graph)) {
+    if let (Some(_), Err(error)) = (graph.labels(), Task::of(graph)) {
         output.say(format!("no scores: {error}"));
     }
 }
@@ -120,7 +120,7 @@ pub fn say_unscored(graph: &MultiplexGraph, output: &Output) {
 pub fn measure(folder: &Path, graph: &MultiplexGraph) -> anyhow::Result<Measured> {
     let training = Training::read(&metrics_path(folder))?;
     let matrix = embeddings::read_for(&embeddings_path(folder), None, graph)?;
-    let scores = match eval::task(graph) {
+    let scores = match Task::of(graph) {
         Ok(_) => Some(eval::score(&matrix, graph, 0)?),
         Err(_) => None,
     };

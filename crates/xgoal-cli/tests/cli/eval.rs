@@ -3,6 +3,8 @@ use crate::npz::Npz;
 use xgoal::io::npy::{read_f32_matrix, write_f32};
 use xgoal::matrix::Dense;
 
+const BASELINES: [&str; 3] = ["attributes", "averaged", "structure"];
+
 fn npy(matrix: &Dense) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_f32(&mut bytes, matrix).unwrap();
@@ -13,16 +15,37 @@ fn npy(matrix: &Dense) -> Vec<u8> {
 fn json_has_the_documented_shape() {
     let sandbox = Sandbox::with_run();
     let scores = sandbox.xgoal(&["eval", "run", "graph.npz", "--json"]).done().json();
-    for name in ["macro_f1", "micro_f1", "nmi"] {
-        assert_keys(&scores[name], &["mean", "std"]);
-        let mean = scores[name]["mean"].as_f64().unwrap();
-        assert!((0.0..=1.0).contains(&mean), "{name} is {mean}");
-        assert!(scores[name]["std"].as_f64().unwrap() >= 0.0);
+    let baselines = &scores["baselines"];
+    assert_keys(baselines, &BASELINES);
+    for scores in BASELINES.iter().map(|name| &baselines[name]).chain([&scores]) {
+        for name in ["macro_f1", "micro_f1", "nmi"] {
+            assert_keys(&scores[name], &["mean", "std"]);
+            let mean = scores[name]["mean"].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&mean), "{name} is {mean}");
+            assert!(scores[name]["std"].as_f64().unwrap() >= 0.0);
+        }
+        assert_eq!(keys(&scores["sim"]), ["10", "100", "20", "5", "50"]);
+        assert!(scores["sim"].as_object().unwrap().values().all(|v| v.is_number()));
     }
-    assert_eq!(keys(&scores["sim"]), ["10", "100", "20", "5", "50"]);
-    assert!(scores["sim"].as_object().unwrap().values().all(|v| v.is_number()));
-    let text = sandbox.xgoal(&["eval", "run", "graph.npz"]).done().stdout;
+}
+
+#[test]
+fn the_result_stands_above_what_there_is_without_training() {
+    let sandbox = Sandbox::with_run();
+    let eval = |flags: &[&str]| {
+        sandbox.xgoal(&[&["eval", "run", "graph.npz"], flags].concat()).done().stdout
+    };
+    let text = eval(&[]);
     assert_says(&text, &["Macro-F1", "Micro-F1", "NMI", "Sim@5", "Sim@100"]);
+    let line = |start: &str| text.lines().position(|line| line.starts_with(start)).unwrap();
+    assert!(line("embeddings ") < line("attributes alone"), "{text}");
+    assert!(line("attributes alone") < line("attributes averaged"), "{text}");
+    assert!(line("attributes averaged") < line("structure alone"), "{text}");
+    let alone = eval(&["--no-baselines"]);
+    assert!(alone.starts_with("Macro-F1 ") && text.ends_with(&alone), "{alone}");
+    let json =
+        sandbox.xgoal(&["eval", "run", "graph.npz", "--no-baselines", "--json"]).done().json();
+    assert!(json.get("baselines").is_none(), "{json}");
 }
 
 #[test]

@@ -5,7 +5,10 @@
 //! | classification | train, validation, test | Macro-F1 and Micro-F1, see [`classify`] |
 //! | clustering | test | NMI, ARI, accuracy of k-means with as many clusters as classes |
 //! | similarity | test | Sim@k, see [`similarity`] |
+//!
+//! What scores are worth is seen beside those of [`baselines`], which take no training.
 
+pub mod baselines;
 pub mod classify;
 pub mod scores;
 pub mod similarity;
@@ -15,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::graph::Overlap;
+use crate::graph::{MultiplexGraph, Overlap};
 use crate::kmeans::KMeans;
 use crate::matrix::Dense;
 use crate::random::{Purpose, Stream};
@@ -61,7 +64,34 @@ pub struct Task<'a> {
     pub ids: Option<&'a [String]>,
 }
 
-impl Task<'_> {
+impl<'a> Task<'a> {
+    /// The labels and splits of a graph that has both, and can be scored by them.
+    pub fn of(graph: &'a MultiplexGraph) -> Result<Self> {
+        let missing = |what: &str| {
+            Error::Data(format!(
+                "the source has no {what}; the protocol needs `label`, `train_idx`, `val_idx` and \
+                 `test_idx`"
+            ))
+        };
+        let labels = graph.labels().ok_or_else(|| missing("labels"))?;
+        let splits = graph.splits().ok_or_else(|| missing("train/val/test split"))?;
+        let parts =
+            [("training", &splits.train), ("validation", &splits.val), ("test", &splits.test)];
+        if let Some((name, _)) = parts.iter().find(|(_, nodes)| nodes.is_empty()) {
+            return Err(missing(&format!("{name} nodes")));
+        }
+        let task = Self {
+            labels: &labels.classes,
+            classes: labels.names.len(),
+            train: &splits.train,
+            val: &splits.val,
+            test: &splits.test,
+            ids: graph.ids(),
+        };
+        task.check()?;
+        Ok(task)
+    }
+
     /// Refuses what cannot be scored, whatever the embeddings are: nodes without a class, fewer test nodes than classes,
     /// which k-means could not find, and splits that share nodes, as what the classifier has learnt or was chosen by is
     /// not to be scored.

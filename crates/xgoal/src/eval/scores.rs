@@ -2,19 +2,51 @@
 
 use std::collections::BTreeMap;
 
+/// How often each class was true, predicted, and both.
+#[derive(Debug, Clone)]
+pub(super) struct Counts {
+    /// Per class: hits, and occurrences in either list, which are 2 tp + fp + fn.
+    classes: Vec<(u32, u32)>,
+}
+
+impl Counts {
+    pub fn new(classes: usize) -> Self {
+        Self { classes: vec![(0, 0); classes] }
+    }
+
+    /// One more node.
+    #[inline(always)]
+    pub fn add(&mut self, truth: u32, predicted: u32) {
+        self.classes[truth as usize].0 += u32::from(truth == predicted);
+        self.classes[truth as usize].1 += 1;
+        self.classes[predicted as usize].1 += 1;
+    }
+
+    fn of(truth: &[u32], predicted: &[u32], classes: usize) -> Self {
+        let mut counts = Self::new(classes);
+        truth.iter().zip(predicted).for_each(|(t, p)| counts.add(*t, *p));
+        counts
+    }
+
+    pub fn macro_f1(&self) -> f64 {
+        let occurring = self.classes.iter().filter(|(_, occurrences)| *occurrences > 0);
+        let (sum, count) = occurring.fold((0.0, 0usize), |(sum, count), (tp, n)| {
+            (sum + 2.0 * f64::from(*tp) / f64::from(*n), count + 1)
+        });
+        sum / count.max(1) as f64
+    }
+
+    pub fn micro_f1(&self) -> f64 {
+        let sums = self.classes.iter().map(|(tp, n)| (u64::from(*tp), u64::from(*n)));
+        let (hits, occurrences) = sums.fold((0, 0), |(a, b), (tp, n)| (a + tp, b + n));
+        hits as f64 / (occurrences / 2).max(1) as f64
+    }
+}
+
 /// Macro-F1: the plain mean, over the classes that occur in `truth` or `predicted`, of
 /// `2 tp / (2 tp + fp + fn)`. All classes must be less than `classes`.
 pub fn macro_f1(truth: &[u32], predicted: &[u32], classes: usize) -> f64 {
-    // Per class: hits, and occurrences in either list, which are 2 tp + fp + fn.
-    let mut counts = vec![(0u32, 0u32); classes];
-    for (t, p) in truth.iter().zip(predicted) {
-        counts[*t as usize].0 += u32::from(t == p);
-        counts[*t as usize].1 += 1;
-        counts[*p as usize].1 += 1;
-    }
-    counts.retain(|(_, occurrences)| *occurrences > 0);
-    let sum: f64 = counts.iter().map(|(tp, n)| 2.0 * f64::from(*tp) / f64::from(*n)).sum();
-    sum / counts.len().max(1) as f64
+    Counts::of(truth, predicted, classes).macro_f1()
 }
 
 /// Micro-F1 over all classes. With one class per node this is the share of hits: every miss is one

@@ -18,6 +18,7 @@ pub mod sums;
 pub use fingerprint::Fingerprint;
 pub use signal::Signal;
 pub(crate) use signal::{CLEAR, RANDOM_CLOSURE};
+pub(crate) use smooth::averaging;
 pub use summary::{LayerSummary, Summary};
 
 use crate::error::{Error, Result};

@@ -132,11 +132,11 @@ impl Preprocessing {
         if let Some(columns) = columns {
             columns.apply(&mut attributes);
         }
-        scale_dense(self.attributes, &mut attributes);
+        self.attributes.scale(&mut attributes);
         let layers: Vec<&Csr> = graph.layers().iter().map(|layer| &layer.adjacency).collect();
         for _ in 0..self.smooth {
             attributes = smooth(&layers, &attributes);
-            scale_dense(self.attributes, &mut attributes);
+            self.attributes.scale(&mut attributes);
         }
         attributes
     }
@@ -203,14 +203,17 @@ fn scale_rows(norm: AttributeNorm, mut attributes: Cow<'_, Matrix>) -> Cow<'_, M
                 scale_row(norm, &mut m.values_mut()[w[0]..w[1]]);
             }
         }
-        Matrix::Dense(m) => scale_dense(norm, m),
+        Matrix::Dense(m) => norm.scale(m),
     }
     attributes
 }
 
-fn scale_dense(norm: AttributeNorm, m: &mut Dense) {
-    let cols = m.cols();
-    m.values_mut().chunks_mut(cols).for_each(|row| scale_row(norm, row));
+impl AttributeNorm {
+    /// Scales every row; rows of zeros stay.
+    pub(crate) fn scale(self, m: &mut Dense) {
+        let cols = m.cols();
+        m.values_mut().chunks_mut(cols).for_each(|row| scale_row(self, row));
+    }
 }
 
 /// The size of a row, where rows are divided by it.

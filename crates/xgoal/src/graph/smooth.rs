@@ -7,6 +7,7 @@
 //! over the neighbours m of node n in every layer v, a layer's weights scaled to a mean size of 1. Each pass takes out noise
 //! that neighbours do not share, so that encoders, which see a node's neighbours, see what lies one step further.
 
+use super::sums;
 use crate::matrix::{Csr, Dense};
 use rayon::prelude::*;
 
@@ -36,6 +37,32 @@ pub(crate) fn smooth(layers: &[&Csr], attributes: &Dense) -> Dense {
     smoothed
 }
 
+/// The matrix of an average over neighbours in which every layer counts alike:
+///
+/// ```text
+///     A  =  1/V sum_v D_v^-1 (I + W_v)            W_v scaled to a mean size of 1, D_v the sums of |I + W_v| by rows
+/// ```
+pub(crate) fn averaging(layers: &[&Csr]) -> Csr {
+    let nodes = layers[0].rows();
+    let mut own = vec![0.0; nodes];
+    let mut terms = Vec::with_capacity(layers.len() + 1);
+    for layer in layers {
+        let scale = per_mean(layer);
+        let mut share = Vec::with_capacity(nodes);
+        for (node, own) in own.iter_mut().enumerate() {
+            let total: f64 = layer.row(node).1.iter().map(|w| f64::from(w.abs()) * scale).sum();
+            share.push(1.0 / (layers.len() as f64 * (1.0 + total)));
+            *own += share[node];
+        }
+        terms.push(layer.map_entries(|row, _, w| (f64::from(w) * scale * share[row]) as f32));
+    }
+    let own = own.into_iter().map(|share| share as f32).collect();
+    let diagonal =
+        Csr::try_new(nodes, nodes, (0..=nodes).collect(), (0..nodes as u32).collect(), own);
+    terms.push(diagonal.expect("one entry in each row"));
+    sums::sum(&terms.iter().collect::<Vec<_>>())
+}
+
 /// One over the mean size of a layer's weights.
 fn per_mean(layer: &Csr) -> f64 {
     let stored = layer.values().iter().map(|w| f64::from(w.abs())).filter(|w| *w > 0.0);
@@ -56,6 +83,27 @@ mod tests {
         let x = Dense::from_vec(3, 2, vec![3.0, 0.0, 0.0, 6.0, 5.0, 5.0]).unwrap();
         let smoothed = smooth(&[&a, &b], &x);
         assert_eq!(smoothed.values(), [1.0, 4.0, 0.0, 2.0, 5.0, 5.0]);
+    }
+
+    #[test]
+    fn layers_count_alike_in_an_average() {
+        let csr = |entries| Csr::from_triplets(3, 3, entries).unwrap();
+        let a = csr(vec![(0, 1, 50.0), (0, 2, 50.0), (1, 1, 50.0)]);
+        let b = csr(vec![(0, 1, 2.0), (2, 1, -2.0)]);
+        let average = averaging(&[&a, &b]);
+        let third = 1.0f32 / 3.0;
+        let expected = csr(vec![
+            (0, 0, third / 2.0 + 0.25),
+            (0, 1, third / 2.0 + 0.25),
+            (0, 2, third / 2.0),
+            (1, 1, 1.0),
+            (2, 1, -0.25),
+            (2, 2, 0.75),
+        ]);
+        assert_eq!((average.indptr(), average.indices()), (expected.indptr(), expected.indices()));
+        for (a, b) in average.values().iter().zip(expected.values()) {
+            assert!((a - b).abs() < 1e-7, "{average:?}");
+        }
     }
 
     #[test]

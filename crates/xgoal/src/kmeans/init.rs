@@ -67,6 +67,37 @@ struct Seeding<'a, T> {
     distances: Vec<T>,
     /// Per block and candidate, the sum of those.
     candidate_sums: Vec<f64>,
+    /// The candidates, as the product takes them.
+    across: Vec<T>,
+}
+
+/// Distances to candidates become what `closest` would become in one block.
+struct Closer<'a, T> {
+    drawn: usize,
+    point_norms: &'a [T],
+    closest: &'a [T],
+    distances: &'a mut [T],
+    sums: &'a mut [f64],
+}
+
+impl<T: Real> pulp::WithSimd for Closer<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let rows = self.distances.chunks_exact_mut(BLOCK).zip(self.sums).enumerate();
+        for (i, (row, sum)) in rows {
+            row[self.point_norms.len()..].fill(T::default());
+            let row = &mut row[..self.point_norms.len()];
+            let closest = &self.closest[i / self.drawn * BLOCK..][..row.len()];
+            for ((d, norm), old) in row.iter_mut().zip(self.point_norms).zip(closest) {
+                let new = *d + *norm;
+                let new = if new > T::default() { new } else { T::default() };
+                *d = if new < *old { new } else { *old };
+            }
+            *sum = lane_sum(row, T::to_f64);
+        }
+    }
 }
 
 impl<'a, T: Real> Seeding<'a, T> {
@@ -80,6 +111,7 @@ impl<'a, T: Real> Seeding<'a, T> {
             sums: vec![0.0; cells],
             distances: vec![T::default(); cells * trials * BLOCK],
             candidate_sums: vec![0.0; cells * trials],
+            across: Vec::new(),
         }
     }
 
@@ -108,6 +140,8 @@ impl<'a, T: Real> Seeding<'a, T> {
     /// which of its `drawn` candidates that is.
     fn advance(&mut self, candidates: &[T], norms: &[T], drawn: usize, best: &mut Vec<usize>) {
         let (points, seedings, width) = (self.points, self.seedings, self.seedings * self.trials);
+        points.across(candidates, &mut self.across);
+        let across = &self.across;
         self.distances
             .par_chunks_mut(width * BLOCK)
             .zip(self.candidate_sums.par_chunks_mut(width))
@@ -115,20 +149,10 @@ impl<'a, T: Real> Seeding<'a, T> {
             .enumerate()
             .for_each(|(block, ((distances, sums), closest))| {
                 let distances = &mut distances[..norms.len() * BLOCK];
-                points.scores(block, candidates, norms, distances);
+                points.scores(block, across, norms, distances);
                 let from = block * BLOCK;
                 let point_norms = &points.norms()[from..points.rows().min(from + BLOCK)];
-                for (i, (row, sum)) in distances.chunks_exact_mut(BLOCK).zip(sums).enumerate() {
-                    row[point_norms.len()..].fill(T::default());
-                    let row = &mut row[..point_norms.len()];
-                    let closest = &closest[i / drawn * BLOCK..][..row.len()];
-                    for ((d, norm), old) in row.iter_mut().zip(point_norms).zip(closest) {
-                        let new = *d + *norm;
-                        let new = if new > T::default() { new } else { T::default() };
-                        *d = if new < *old { new } else { *old };
-                    }
-                    *sum = lane_sum(row, T::to_f64);
-                }
+                pulp::Arch::new().dispatch(Closer { drawn, point_norms, closest, distances, sums });
             });
         best.clear();
         for seeding in 0..seedings {

@@ -25,6 +25,8 @@ pub(super) struct Lloyd<'a, T> {
     centers: Vec<T>,
     next_centers: Vec<T>,
     norms: Vec<T>,
+    /// The centres that scores are computed of, as the product takes them.
+    across: Vec<T>,
     assignments: Vec<u32>,
     previous: Vec<u32>,
     /// Whether a centre is not yet the mean of its points.
@@ -86,6 +88,7 @@ impl<'a, T: Real> Lloyd<'a, T> {
             centers: vec![T::default(); clusters * cols],
             next_centers: vec![T::default(); clusters * cols],
             norms: vec![T::default(); clusters],
+            across: Vec::with_capacity(clusters * cols),
             assignments: vec![0; rows],
             previous: vec![0; rows],
             stale: vec![true; clusters],
@@ -150,9 +153,10 @@ impl<'a, T: Real> Lloyd<'a, T> {
                 self.moved.norms.push(self.norms[c as usize]);
             }
         }
+        let centers = if partial { &self.moved.centers } else { &self.centers };
+        self.points.across(centers, &mut self.across);
         std::mem::swap(&mut self.assignments, &mut self.previous);
-        let (points, moved, centers, norms) =
-            (self.points, &self.moved, &self.centers, &self.norms);
+        let (points, moved, across, norms) = (self.points, &self.moved, &self.across, &self.norms);
         self.scores
             .par_chunks_mut(BLOCK * self.clusters)
             .zip(self.fresh.par_chunks_mut(BLOCK * few(self.clusters)))
@@ -161,14 +165,15 @@ impl<'a, T: Real> Lloyd<'a, T> {
             .for_each(|(block, ((scores, fresh), assignments))| {
                 if partial {
                     let fresh = &mut fresh[..BLOCK * moved.clusters.len()];
-                    points.scores(block, &moved.centers, &moved.norms, fresh);
+                    points.scores(block, across, &moved.norms, fresh);
                     for (row, c) in fresh.chunks_exact(BLOCK).zip(&moved.clusters) {
                         scores[*c as usize * BLOCK..][..BLOCK].copy_from_slice(row);
                     }
                 } else {
-                    points.scores(block, centers, norms, scores);
+                    points.scores(block, across, norms, scores);
                 }
-                assignments.copy_from_slice(&nearest(scores)[..assignments.len()]);
+                let nearest = pulp::Arch::new().dispatch(Nearest(scores));
+                assignments.copy_from_slice(&nearest[..assignments.len()]);
             });
     }
 
@@ -198,7 +203,8 @@ impl<'a, T: Real> Lloyd<'a, T> {
                 .enumerate()
                 .filter(|(c, _)| stale[*c] && !members.of(*c).is_empty())
                 .for_each(|(c, (sums, center))| {
-                    sum_rows(points, members.of(c), sums);
+                    let rows = members.of(c);
+                    pulp::Arch::new().dispatch(SumRows { points, rows, sums: &mut *sums });
                     let scale = 1.0 / members.of(c).len() as f64;
                     for (value, sum) in center.iter_mut().zip(sums) {
                         *value = T::from_f64(*sum * scale);
@@ -290,36 +296,56 @@ fn few(clusters: usize) -> usize {
 }
 
 /// For each column of a block, the first row with the smallest score.
-fn nearest<T: Real>(scores: &[T]) -> [u32; BLOCK] {
-    let mut rows = scores.chunks_exact(BLOCK);
-    let mut best = [T::default(); BLOCK];
-    let mut at = [0u32; BLOCK];
-    if let Some(first) = rows.next() {
-        best.copy_from_slice(first);
-    }
-    for (c, row) in (1u32..).zip(rows) {
-        for i in 0..BLOCK {
-            let closer = row[i] < best[i];
-            best[i] = if closer { row[i] } else { best[i] };
-            at[i] = if closer { c } else { at[i] };
+struct Nearest<'a, T>(&'a [T]);
+
+impl<T: Real> pulp::WithSimd for Nearest<'_, T> {
+    type Output = [u32; BLOCK];
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> [u32; BLOCK] {
+        let mut rows = self.0.chunks_exact(BLOCK);
+        let mut best = [T::default(); BLOCK];
+        let mut at = [0u32; BLOCK];
+        if let Some(first) = rows.next() {
+            best.copy_from_slice(first);
         }
+        for (c, row) in (1u32..).zip(rows) {
+            for i in 0..BLOCK {
+                let closer = row[i] < best[i];
+                best[i] = if closer { row[i] } else { best[i] };
+                at[i] = if closer { c } else { at[i] };
+            }
+        }
+        at
     }
-    at
 }
 
 /// Sums rows four at a time, so that few additions go through the f64 accumulators.
-fn sum_rows<T: Real>(points: &Points<T>, rows: &[u32], sums: &mut [f64]) {
-    sums.fill(0.0);
-    let fours = rows.chunks_exact(4);
-    for &row in fours.remainder() {
-        for (sum, v) in sums.iter_mut().zip(points.row(row as usize)) {
-            *sum += v.to_f64();
+struct SumRows<'a, T> {
+    points: &'a Points<T>,
+    rows: &'a [u32],
+    sums: &'a mut [f64],
+}
+
+impl<T: Real> pulp::WithSimd for SumRows<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Self { points, rows, sums } = self;
+        sums.fill(0.0);
+        let fours = rows.chunks_exact(4);
+        for &row in fours.remainder() {
+            for (sum, v) in sums.iter_mut().zip(points.row(row as usize)) {
+                *sum += v.to_f64();
+            }
         }
-    }
-    for four in fours {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i| points.row(four[i] as usize));
-        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *sum += ((*a + *b) + (*c + *d)).to_f64();
+        for four in fours {
+            let (a, b) = (points.row(four[0] as usize), points.row(four[1] as usize));
+            let (c, d) = (points.row(four[2] as usize), points.row(four[3] as usize));
+            for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *sum += ((*a + *b) + (*c + *d)).to_f64();
+            }
         }
     }
 }

@@ -102,8 +102,16 @@ impl<T: Real> Points<T> {
         &self.norms
     }
 
+    /// Centres, row after row, as [`Points::scores`] takes them: the product reads them by columns.
+    pub fn across(&self, centers: &[T], out: &mut Vec<T>) {
+        out.clear();
+        for c in 0..self.cols {
+            out.extend(centers.iter().skip(c).step_by(self.cols));
+        }
+    }
+
     /// `out[c][i] = ||center_c||^2 - 2 center_c . x_i` for the rows `i` of one block.
-    pub fn scores(&self, block: usize, centers: &[T], norms: &[T], out: &mut [T]) {
+    pub fn scores(&self, block: usize, across: &[T], norms: &[T], out: &mut [T]) {
         for (row, norm) in out.chunks_exact_mut(BLOCK).zip(norms) {
             row.fill(*norm);
         }
@@ -111,7 +119,7 @@ impl<T: Real> Points<T> {
         let size = BLOCK * self.cols;
         T::gemm(
             T::from_f64(-2.0),
-            View::new(centers, k, self.cols),
+            View::new(across, self.cols, k).t(),
             View::new(&self.blocks[block * size..(block + 1) * size], self.cols, BLOCK),
             T::from_f64(1.0),
             &mut ViewMut::new(out, k, BLOCK),
@@ -171,6 +179,7 @@ pub(super) fn squared_distance<T: Real>(a: &[T], b: &[T]) -> f64 {
 }
 
 /// Sum of `f` over a slice in eight fixed lanes, which the compiler can turn into vectors.
+#[inline(always)]
 pub(super) fn lane_sum<T: Real>(values: &[T], f: impl Fn(T) -> f64) -> f64 {
     let mut lanes = [0.0f64; 8];
     let chunks = values.chunks_exact(8);

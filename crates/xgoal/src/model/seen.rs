@@ -5,10 +5,11 @@
 //! ```
 //!
 //! M is never made: it is known by its products, and its leading right singular vectors come from a few steps of
-//! orthogonal iteration.
+//! orthogonal iteration. What training is held against is told in the same way: M = X, and M = A A X with A an average over
+//! neighbours.
 
 use crate::graph::preprocess::Normalized;
-use crate::matrix::{Csr, Matrix, centre, leading};
+use crate::matrix::{Csr, Dense, Matrix, centre, leading};
 use crate::random::Stream;
 use crate::real::{Real, View, ViewMut};
 use crate::settings::Encoder;
@@ -30,21 +31,36 @@ pub(crate) struct Seen<'a> {
     /// Each layer and its transpose.
     layers: Vec<(Csr, Csr)>,
     own: bool,
+    /// How often rows go through the layers.
+    times: usize,
 }
 
 impl<'a> Seen<'a> {
     pub fn new(encoder: Encoder, attributes: &'a Matrix, layers: &[Normalized<'_>]) -> Self {
+        let layers = layers.iter().map(|layer| layer.map(|v| v)).collect();
+        Self::of(attributes, layers, encoder == Encoder::FirstOrder, 1)
+    }
+
+    /// The attributes as they are.
+    pub fn plain(attributes: &'a Matrix) -> Self {
+        Self::of(attributes, Vec::new(), true, 1)
+    }
+
+    /// The attributes after so many products with a matrix.
+    pub fn multiplied(attributes: &'a Matrix, by: Csr, times: usize) -> Self {
+        Self::of(attributes, vec![by], false, times)
+    }
+
+    fn of(attributes: &'a Matrix, layers: Vec<Csr>, own: bool, times: usize) -> Self {
         let columns = match attributes {
             Matrix::Sparse(m) => Some(m.transpose()),
             Matrix::Dense(_) => None,
         };
-        let layers = layers.iter().map(|layer| {
-            let layer = layer.map(|v| v);
+        let layers = layers.into_iter().map(|layer| {
             let transposed = layer.transpose();
             (layer, transposed)
         });
-        let own = encoder == Encoder::FirstOrder;
-        Self { attributes, columns, layers: layers.collect(), own }
+        Self { attributes, columns, layers: layers.collect(), own, times }
     }
 
     /// Bytes that finding so many directions takes, of layers with so many entries.
@@ -86,16 +102,29 @@ impl<'a> Seen<'a> {
         (squares / (self.layers.len() * self.attributes.rows() * dim) as f64).sqrt()
     }
 
+    /// M B, a row per node, B being about so many leading right singular vectors of M.
+    pub fn rows<T: Real>(&self, kept: usize, stream: Stream) -> Dense<T> {
+        let kept = kept.min(self.attributes.cols());
+        let layers = self.layers.iter().map(|(layer, _)| layer);
+        let basis = self.leading(kept, stream);
+        let seen = self.through(layers, &self.project(&basis, kept), kept);
+        let values = seen.into_iter().map(T::from_f64).collect();
+        Dense::from_vec(self.attributes.rows(), kept, values).expect("a row per node")
+    }
+
     /// The rows of a table for each node itself, where the encoder has them, and through layers, added up.
     fn through<'b>(
         &self,
-        layers: impl IntoIterator<Item = &'b Csr>,
+        layers: impl IntoIterator<Item = &'b Csr> + Clone,
         table: &[f64],
         width: usize,
     ) -> Vec<f64> {
-        let mut sum = if self.own { table.to_vec() } else { vec![0.0; table.len()] };
-        layers.into_iter().for_each(|layer| add_product(layer, table, width, &mut sum));
-        sum
+        let once = |table: &[f64]| {
+            let mut sum = if self.own { table.to_vec() } else { vec![0.0; table.len()] };
+            layers.clone().into_iter().for_each(|layer| add_product(layer, table, width, &mut sum));
+            sum
+        };
+        (1..self.times).fold(once(table), |sum, _| once(&sum))
     }
 
     /// X B.
@@ -177,6 +206,28 @@ mod tests {
         let edges = (0..NODES as u32).map(|n| (n, (n + 6) % NODES as u32, 1.0)).collect();
         let adjacency = Csr::from_triplets(NODES, NODES, edges).unwrap();
         MultiplexGraph::new(vec![Layer { name: "ring".into(), adjacency }], attributes).unwrap()
+    }
+
+    #[test]
+    fn what_training_is_held_against_is_seen_likewise() {
+        let dense = |rows: usize, cols: usize, values: Vec<f32>| {
+            Matrix::Dense(Dense::from_vec(rows, cols, values).unwrap())
+        };
+        // Three nodes that differ in one direction, each moved on by one, twice.
+        let attributes = dense(3, 2, vec![3.0, 4.0, 0.0, 0.0, -3.0, -4.0]);
+        let ring = Csr::from_triplets(3, 3, vec![(0, 1, 0.5), (1, 2, 0.5), (2, 0, 0.5)]).unwrap();
+        let stream = Stream::new(1, Purpose::Seen);
+        let close = |seen: &Seen<'_>, expected: [f64; 3]| {
+            let rows = seen.rows::<f64>(1, stream);
+            let product: f64 = rows.values().iter().zip(expected).map(|(a, b)| a * b).sum();
+            let sign = product.signum();
+            for (a, b) in rows.values().iter().zip(expected) {
+                assert!((sign * a - b).abs() < 1e-9, "{rows:?} and {expected:?}");
+            }
+        };
+        close(&Seen::plain(&attributes), [5.0, 0.0, -5.0]);
+        close(&Seen::multiplied(&attributes, ring.clone(), 1), [0.0, -2.5, 2.5]);
+        close(&Seen::multiplied(&attributes, ring, 2), [-1.25, 1.25, 0.0]);
     }
 
     /// Sum over columns of the squares about their means.

@@ -22,8 +22,10 @@ use top::Top;
 
 /// Queries of one matrix product.
 const QUERIES: usize = 64;
+/// The same, where there are many: the product brings its rows into its own order once for all of them.
+const MOST_QUERIES: usize = 256;
 /// Rows of one matrix product.
-const TILE: usize = 4096;
+const TILE: usize = 1024;
 
 /// A node near another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,7 +82,9 @@ impl Index {
     /// ```
     pub fn nearest(&self, nodes: &[u32], k: usize) -> Result<Vec<Vec<Neighbor>>> {
         self.check(nodes)?;
-        Ok(nodes.par_chunks(QUERIES).flat_map_iter(|nodes| self.block(nodes, k)).collect())
+        // Few enough for every thread to have some.
+        let together = (nodes.len() / 64).clamp(QUERIES, MOST_QUERIES);
+        Ok(nodes.par_chunks(together).flat_map_iter(|nodes| self.block(nodes, k)).collect())
     }
 
     /// Multiply-and-adds that an exact search for so many queries takes.

@@ -8,7 +8,7 @@ use self::processes::Job;
 use self::report::{By, Report, Row};
 use self::space::{Space, Trial};
 use super::trials::{self, Found};
-use super::{eval, load, resolved, resolved_with, say_decisions};
+use super::{load, resolved, resolved_with, say_decisions};
 use crate::Ending;
 use crate::args::TuneArgs;
 use crate::output::{Output, Usage, count};
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use xgoal::Error;
 use xgoal::cluster;
 use xgoal::criteria::{self, Criterion, Judge};
+use xgoal::eval::Task;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{atomic, embeddings, model, target};
 use xgoal::run::{embeddings_path, model_path};
@@ -94,7 +95,7 @@ pub fn run(args: &TuneArgs, output: &Output) -> anyhow::Result<Ending> {
 /// What trials are compared by; what cannot be had on this graph is refused.
 fn by(args: &TuneArgs, graph: &MultiplexGraph) -> anyhow::Result<By> {
     if args.labels {
-        eval::task(graph).map_err(|e| match e {
+        Task::of(graph).map_err(|e| match e {
             Error::Data(message) => Error::Data(format!("{}: {message}", args.source.display())),
             other => other,
         })?;
