@@ -131,9 +131,9 @@ class Estimator(Parameters):
             return
         if (path / "config.toml").exists():
             raise DataError(f"{path}: there is already a run here; choose another folder")
-        ids = getattr(self, "ids_", None)
+        embedding, ids = self._embedding(), getattr(self, "ids_", None)
         lines = "".join(json.dumps(record) + "\n" for record in self.history_)
-        self._model.write_run(path, self._embedding(), None if ids is None else [str(i) for i in ids], lines)
+        self._model.write_run(path, embedding, None if ids is None else [str(i) for i in ids], lines)
 
     def _settings(self) -> _xgoal.Settings:
         values = {

@@ -6,14 +6,13 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use xgoal::Result;
-use xgoal::engine::cpu::CpuEngine;
 use xgoal::io::embeddings::{self, Format};
 use xgoal::io::manifest::ReadOptions;
 use xgoal::io::{answers, columns, model, npy, source, state, torch};
-use xgoal::model::{Model, random_weights};
+use xgoal::model::Model;
 use xgoal::run::Unfinished;
+use xgoal::session::{Limits, Plan, RunFolder, Session};
 use xgoal::settings::{Count, Settings};
-use xgoal::train::Trainer;
 use xgoal_view::training::Training;
 
 /// One way into the library.
@@ -178,8 +177,8 @@ fn run(folder: &Path, input: &[u8]) {
 /// Goes on with a run for an epoch, where its settings do not make that a long one.
 fn go_on(folder: &Path) -> Result<()> {
     let graph = seeds::planted();
-    let (_run, saved) = Unfinished::open(folder)?.go_on(&graph)?;
-    let config = saved.settings.validate(&graph.layer_names())?;
+    let unfinished = Unfinished::open(folder)?;
+    let config = unfinished.settings().clone().validate(&graph.layer_names())?;
     let small = config.settings().dim <= 16
         && config.settings().kmeans_restarts <= 4
         && config.settings().warmup_draws <= 4
@@ -187,10 +186,14 @@ fn go_on(folder: &Path) -> Result<()> {
             Count::Auto => true,
             Count::Fixed(clusters) => clusters <= 16,
         });
-    let Some(state) = saved.engine.filter(|_| small) else { return Ok(()) };
-    let weights = random_weights(&config, graph.attributes().cols());
-    let engine = CpuEngine::<f32>::new(&config, &config.preprocessing().apply(&graph)?, weights)?;
-    Trainer::resume(engine, config, Some(state), saved.progress)?.step().map(drop)
+    if !small {
+        return unfinished.go_on(graph.fingerprint()).map(drop);
+    }
+    let plan = Plan::of(&graph, config, Limits::default());
+    let mut session = Session::start(&plan, RunFolder::resume(unfinished, &plan))?;
+    let epochs = session.progress().epochs();
+    while session.next()?.is_some() && session.progress().epochs() == epochs {}
+    Ok(())
 }
 
 /// Reads a file again with the checksum it should have, as a change of any other byte would lead no further.

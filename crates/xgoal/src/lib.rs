@@ -1,33 +1,27 @@
 //! Node embeddings for attributed multiplex heterogeneous graphs, without labels: X-GOAL (CIKM 2022).
 //!
-//! Data flows one way: [`io`] reads a source into a [`graph`], [`settings`] are validated against it,
-//! [`train`] drives an [`engine`] by the paper's schedule, [`eval`] scores what comes out, [`similar`] finds a node's
-//! nearest ones in it and [`cluster`] groups them; [`criteria`] compare settings without labels.
+//! Data flows one way: [`io`] reads a source into a [`graph`], [`settings`] are validated against it, a [`session`] plans
+//! and runs a training, for which [`train`] drives an [`engine`] by the paper's schedule, [`eval`] scores what comes out,
+//! [`similar`] finds a node's nearest ones in it and [`cluster`] groups them; [`criteria`] compare settings without labels.
 //!
 //! ```
-//! use xgoal::engine::{Engine, cpu::CpuEngine};
 //! use xgoal::graph::planted::Planted;
-//! use xgoal::model::{final_mean, initial_weights};
+//! use xgoal::session::{Event, Limits, Session, plan};
 //! use xgoal::settings::Settings;
-//! use xgoal::train::Trainer;
 //!
 //! # fn main() -> xgoal::Result<()> {
 //! let graph = Planted { nodes: 120, attributes: 60, ..Planted::default() }.generate()?;
-//!
-//! let mut settings = Settings::default();
-//! settings.set("dim", "16")?;
-//! settings.set("clusters", "6")?;
+//! let mut settings = Settings::default(); // all that can be is `auto`
 //! settings.set("max_epochs", "10")?;
-//! let config = settings.validate(&graph.layer_names())?;
-//!
-//! let graph = config.preprocessing().apply(&graph)?;
-//! let engine = CpuEngine::<f32>::new(&config, &graph, initial_weights(&config, &graph))?;
-//! let mut trainer = Trainer::new(engine, config.clone());
-//! while let Some(epoch) = trainer.step()? {
-//!     assert!(epoch.loss.is_finite());
+//! let plan = plan(&graph, settings, Limits::default())?; // looks at the graph; refuses what would not fit into memory
+//! let mut session = Session::start(&plan, ())?; // a `RunFolder` in the place of `()` keeps a run that can be resumed
+//! while let Some(event) = session.next()? {
+//!     if let Event::Epoch(epoch) = event {
+//!         println!("{} {}: {}", epoch.stage, epoch.epoch, epoch.loss);
+//!     }
 //! }
-//! let embeddings = final_mean(&config, &trainer.into_engine()?.embed()?);
-//! assert_eq!((embeddings.rows(), embeddings.cols()), (120, 16));
+//! let embeddings = session.finish()?.embeddings;
+//! assert_eq!((embeddings.rows(), embeddings.cols()), (120, 128));
 //! # Ok(())
 //! # }
 //! ```

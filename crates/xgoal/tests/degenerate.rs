@@ -1,11 +1,9 @@
 //! Graphs at the edge of what is one: each trains to finite embeddings, or is refused in words.
 
-use xgoal::engine::{Engine, cpu::CpuEngine};
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::matrix::{Csr, Dense, Matrix};
-use xgoal::model::{Model, final_mean, initial_weights};
+use xgoal::session::{Limits, Plan, Session};
 use xgoal::settings::Settings;
-use xgoal::train::Trainer;
 
 type Entries = Vec<(u32, u32, f32)>;
 
@@ -46,18 +44,13 @@ fn train(graph: &MultiplexGraph, set: Set<'_>) -> xgoal::Result<Dense> {
     for (key, value) in quick.iter().chain(set) {
         settings.set(key, value)?;
     }
-    let config = settings.validate(&graph.layer_names())?;
-    let graph = config.preprocessing().apply(graph)?;
-    let engine = CpuEngine::<f32>::new(&config, &graph, initial_weights(&config, &graph))?;
-    let mut trainer = Trainer::new(engine, config.clone());
-    while let Some(epoch) = trainer.step()? {
-        assert!(epoch.loss.is_finite());
-    }
-    let mut engine = trainer.into_engine()?;
-    let layers = engine.embed()?;
-    let mean = final_mean(&config, &layers);
-    Model::new(config, engine.weights()?)?;
-    Ok(mean)
+    let plan = Plan::of(graph, settings.validate(&graph.layer_names())?, Limits::default());
+    let mut history = Vec::new();
+    let mut session = Session::start(&plan, &mut history)?;
+    while session.next()?.is_some() {}
+    let outcome = session.finish()?;
+    assert!(history.iter().all(|epoch| epoch.loss.is_finite()));
+    Ok(outcome.embeddings)
 }
 
 enum Ends {

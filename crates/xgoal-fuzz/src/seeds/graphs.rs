@@ -4,16 +4,14 @@ use super::{Seed, seed, tables, written};
 use crate::parts;
 use crate::targets::RUN;
 use parquet::basic::Compression;
-use xgoal::engine::cpu::CpuEngine;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::{Categories, FeatureBlock, FeatureColumns, FeatureSpace, Scale, Term};
 use xgoal::graph::planted::Planted;
 use xgoal::io::embeddings::Format;
 use xgoal::matrix::Dense;
-use xgoal::model::{Model, initial_weights, random_weights};
-use xgoal::run::Run;
+use xgoal::model::{Model, random_weights};
+use xgoal::session::{Limits, Plan, RunFolder, Session};
 use xgoal::settings::{Config, Preset, Settings};
-use xgoal::train::Trainer;
 
 /// A graph of a few nodes.
 pub(crate) fn planted() -> MultiplexGraph {
@@ -83,17 +81,14 @@ pub(super) fn run() -> Vec<Seed> {
     let names = graph.layer_names();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let config = config(&names, "gcn");
-    let preprocessed = config.preprocessing().apply(&graph).expect("a graph");
-    let weights = initial_weights(&config, &preprocessed);
-    let engine = CpuEngine::<f32>::new(&config, &preprocessed, weights).expect("an engine");
-    let mut run = Run::create(folder.path(), &config, &graph).expect("a run");
-    let mut trainer = Trainer::new(engine, config);
+    let plan = Plan::of(&graph, config, Limits::default());
+    let run = RunFolder::create(folder.path(), &plan);
+    let mut session = Session::start(&plan, run).expect("a run");
     // In the middle of the joint stage, so that there are clusters and something is left to do.
-    for _ in 0..3 {
-        let epoch = trainer.step().expect("an epoch").expect("more epochs");
-        run.epoch(&epoch, &trainer).expect("a line of metrics");
+    while session.progress().epochs() < 3 {
+        session.next().expect("an epoch").expect("more epochs");
     }
-    run.save(&trainer).expect("a state");
+    session.finish().expect("a state");
     vec![seed("run", parts::join(&RUN.map(|name| written(&folder.path().join(name)))))]
 }
 

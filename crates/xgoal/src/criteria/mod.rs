@@ -157,10 +157,8 @@ fn mean(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::cpu::CpuEngine;
     use crate::graph::planted::Planted;
-    use crate::model::initial_weights;
-    use crate::train::Trainer;
+    use crate::session::{Limits, Plan, Session};
 
     #[test]
     fn agreement_is_over_all_pairs() {
@@ -174,13 +172,10 @@ mod tests {
         let mut settings = Settings { max_epochs: epochs, seed, dim: 16, ..Settings::default() };
         settings.set("clusters", "6").unwrap();
         let config = settings.validate(&graph.layer_names()).unwrap();
-        let operands = config.preprocessing().apply(graph).unwrap();
-        let weights = initial_weights(&config, &operands);
-        let engine = CpuEngine::<f32>::new(&config, &operands, weights).unwrap();
-        let mut trainer = Trainer::new(engine, config);
-        while trainer.step().unwrap().is_some() {}
-        let config = trainer.resolved();
-        Model::new(config, trainer.weights().unwrap()).unwrap()
+        let plan = Plan::of(graph, config, Limits::default());
+        let mut session = Session::start(&plan, ()).unwrap();
+        while session.next().unwrap().is_some() {}
+        session.finish().unwrap().model
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn principal_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::cpu::embed;
+    use crate::engine::backend::DEFAULT;
     use crate::graph::{Layer, MultiplexGraph};
     use crate::matrix::{Csr, Matrix, centre};
     use crate::settings::Settings;
@@ -169,7 +169,7 @@ mod tests {
             let mut weights = initial_weights::<f32>(&config, &graph);
             // Above zero everywhere, where relu leaves numbers as they are.
             weights.iter_mut().for_each(|w| w.bias.fill(100.0));
-            let layers = embed(&config, &graph, &weights);
+            let layers = DEFAULT.embed(&config, &graph, &weights).unwrap();
             let mut squares = 0.0;
             for layer in &layers {
                 let mut rows: Vec<f64> = layer.values().iter().copied().map(f64::from).collect();
