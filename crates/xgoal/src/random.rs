@@ -54,6 +54,8 @@ pub enum Purpose {
     Sample = 34,
     /// Where the columns of structure start.
     Structure = 35,
+    /// Which half of the attributes a column is in.
+    Halves = 36,
 }
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -89,7 +89,7 @@ fn time_epochs(
     let settings = config.settings();
     let (rate, period) = match stage {
         Stage::Warmup => (settings.warmup_lr, 1),
-        Stage::Joint => (settings.lr, settings.cluster_every as u32),
+        Stage::Joint => (settings.lr, settings.clusters_every() as u32),
     };
     let rates = vec![rate; config.layers().len()];
     let choice = match finds_prototypes(config, stage, 0) {

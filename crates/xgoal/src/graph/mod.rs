@@ -9,6 +9,7 @@ pub mod metapath;
 pub mod planted;
 pub mod preprocess;
 mod rise;
+mod share;
 mod signal;
 mod smooth;
 pub mod structure;
@@ -257,15 +258,19 @@ impl MultiplexGraph {
         Ok(self)
     }
 
-    /// Finds where nodes stand in the graph, as so many columns, and puts that beside their attributes.
-    pub fn with_own_structure(self, columns: usize, seed: u64) -> Result<Self> {
-        if columns == 0 {
-            return Ok(self);
-        }
+    /// Where nodes stand in the graph, as so many columns; the same whenever it is asked.
+    pub fn find_structure(&self, columns: usize) -> Result<Dense> {
         let layers: Vec<&Csr> = self.layers().iter().map(|layer| &layer.adjacency).collect();
-        let stream = Stream::new(seed, Purpose::Structure);
-        let structure = structure::structure(&layers, columns, stream)?;
-        self.with_structure(Arc::new(structure))
+        structure::structure(&layers, columns, Stream::new(0, Purpose::Structure))
+    }
+
+    /// The graph without what stands beside its attributes.
+    #[must_use]
+    pub fn without_structure(mut self) -> Self {
+        if self.structure().is_some() {
+            self.held_mut().structure = None;
+        }
+        self
     }
 
     /// Puts where nodes stand in the graph beside their attributes, a row for each.

@@ -106,6 +106,11 @@ impl Preprocessing {
         self.columns != ColumnNorm::None || self.smooth > 0
     }
 
+    /// What a row of sparse attributes is multiplied by.
+    pub(crate) fn row_factor(&self, row: &[f32]) -> f32 {
+        size(self.attributes, row).filter(|s| *s > 0.0).map_or(1.0, |s| (1.0 / s) as f32)
+    }
+
     /// The graph's own attributes, and its structure beside them.
     fn attributes<'a>(
         &self,
@@ -168,12 +173,6 @@ pub(crate) fn degree_factors(layer: &Layer, loops: SelfLoops) -> Result<Vec<f32>
     let of = |r| own_loop(loops, &layer.adjacency, r).map_or(0.0, f64::from);
     let factors = symmetric(&layer.name, &layer.adjacency, of)?;
     Ok(factors.into_iter().map(|f| f as f32).collect())
-}
-
-/// What each row of sparse attributes is multiplied by.
-pub(crate) fn row_factors(norm: AttributeNorm, m: &Csr) -> Vec<f32> {
-    let of = |r: usize| size(norm, m.row(r).1).filter(|s| *s > 0.0).map_or(1.0, |s| 1.0 / s);
-    (0..m.rows()).map(|r| of(r) as f32).collect()
 }
 
 /// A copy with every entry stored.

@@ -135,7 +135,7 @@ fn stream(of: u64) -> Stream {
 }
 
 /// At most so many of `0..count`, evenly spread.
-fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
+pub(super) fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let taken = count.min(most);
     (0..taken).map(move |i| i * count / taken)
 }

@@ -17,7 +17,7 @@ pub(crate) fn leading(
     width: usize,
     iterations: usize,
     start: impl Fn(usize) -> f64,
-    product: impl Fn(&[f64]) -> Vec<f64>,
+    mut product: impl FnMut(&[f64]) -> Vec<f64>,
 ) -> Leading {
     let mut basis: Vec<f64> = (0..rows * width).map(start).collect();
     orthonormal(&mut basis, width);

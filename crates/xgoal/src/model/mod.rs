@@ -4,6 +4,7 @@ mod seen;
 mod start;
 
 pub(crate) use seen::Seen;
+pub(crate) use start::weights_along;
 pub use start::{initial_weights, random_weights};
 
 use crate::engine::backend;
@@ -15,6 +16,7 @@ use crate::matrix::Dense;
 use crate::random::Stream;
 use crate::real::Real;
 use crate::settings::{ColumnNorm, Config, Encoder};
+use std::sync::Arc;
 
 /// Weights of one layer's encoder, `act(A X W + X W' + b)`.
 #[derive(Debug, Clone, PartialEq)]
@@ -333,10 +335,13 @@ impl Model {
         }
         let graph = match graph.structure() {
             Some(_) => graph.clone(),
-            None => {
-                let seed = self.config.settings().seed;
-                graph.clone().with_own_structure(self.config.structure(), seed)?
-            }
+            None => match self.config.structure() {
+                0 => graph.clone(),
+                columns => {
+                    let structure = graph.find_structure(columns)?;
+                    graph.clone().with_structure(Arc::new(structure))?
+                }
+            },
         };
         backend::DEFAULT.embed(&self.config, &graph, self.columns(), &self.weights, block)
     }

@@ -50,10 +50,24 @@ pub fn random_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWei
 fn principal_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Vec<LayerWeights<T>> {
     let (features, dim) = (graph.attributes.cols(), config.settings().dim);
     let seen = Seen::new(config.encoder(), &graph.attributes, &graph.layers);
+    let basis = |kept: usize, stream: Stream| {
+        let basis = seen.leading(kept, stream);
+        let size = seen.size(&basis, kept, dim);
+        (basis, size)
+    };
+    weights_along(config, features, basis)
+}
+
+/// Weights along directions, F x `kept`, along which what goes into the activations has this size.
+pub(crate) fn weights_along<T: Real>(
+    config: &Config,
+    features: usize,
+    directions: impl FnOnce(usize, Stream) -> (Vec<f64>, f64),
+) -> Vec<LayerWeights<T>> {
+    let dim = config.settings().dim;
     let stream = Stream::new(config.settings().seed, Purpose::Weights);
     let kept = dim.min(features);
-    let basis = seen.leading(kept, stream.substream(0));
-    let size = seen.size(&basis, kept, dim);
+    let (basis, size) = directions(kept, stream.substream(0));
     // Nodes that are all the same differ in no direction.
     if !(size > 0.0 && size.is_finite()) {
         return random_weights(config, features);

@@ -4,10 +4,10 @@ use crate::engine::Engine;
 use crate::engine::backend::{self, Backend};
 use crate::error::Result;
 use crate::graph::{MultiplexGraph, Signal};
-use crate::settings::{Config, Decision, Settings};
+use crate::settings::{Config, Decision, Settings, When};
 use crate::train::MemoryEstimate;
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Where a training may run, and how much it may take.
 #[derive(Debug, Clone, Copy)]
@@ -68,20 +68,16 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let graph = graph.into();
         MemoryEstimate::check_look(&graph, &settings, limits.memory)?;
+        let asked = (settings.structure, settings.structure_weight);
         let config = settings.fit(&graph)?;
         let names = config.layer_names();
         let graph = match graph.layer_names() == names {
             true => graph,
             false => Cow::Owned(graph.into_owned().select_layers(&names)?),
         };
-        let graph = match config.structure() {
-            0 => graph,
-            columns => {
-                let seed = config.settings().seed;
-                Cow::Owned(graph.into_owned().with_own_structure(columns, seed)?)
-            }
-        };
+        let (config, graph) = structured(config, graph.into_owned(), asked)?;
         Ok(Self::of(graph, config, limits))
+
     }
 
     /// A graph as it is configured, without a look at it.
@@ -94,8 +90,14 @@ impl<'a> Plan<'a> {
     pub fn alike(&self, settings: Settings) -> Result<Plan<'_>> {
         let settings = Settings { layers: Some(self.config.layer_names()), ..settings };
         let signals = || self.signals.get_or_init(|| self.graph.signals()).clone();
+        let own = self.config.settings();
+        let asked = (
+            settings.structure.or(own.structure),
+            settings.structure_weight.or(own.structure_weight),
+        );
         let config = settings.fit_by(&self.graph, signals)?;
-        Ok(self.with(config))
+        let (config, graph) = structured(config, self.graph().clone(), asked)?;
+        Ok(Plan::of(graph, config, self.limits))
     }
 
     /// The same graph by another configuration of its layers.
@@ -134,3 +136,54 @@ impl<'a> Plan<'a> {
         self.limits.backend.engine(&self.config, &self.graph, None)
     }
 }
+
+/// Columns of structure where no number is asked for.
+const COLUMNS: usize = 128;
+
+/// Settings and graph with as much structure beside the attributes as is asked for, or pays.
+fn structured(
+    config: Config,
+    graph: MultiplexGraph,
+    (columns, weight): (Option<usize>, Option<f64>),
+) -> Result<(Config, MultiplexGraph)> {
+    let wanted = columns.unwrap_or(COLUMNS);
+    if wanted == 0 || weight == Some(0.0) {
+        return Ok((config.with_structure(0, 1.0), graph.without_structure()));
+    }
+    let graph = match graph.structure() {
+        Some(structure) if structure.cols() == wanted => graph,
+        _ => {
+            let structure = graph.find_structure(wanted)?;
+            graph.with_structure(Arc::new(structure))?
+        }
+    };
+    if let Some(weight) = weight {
+        return Ok((config.with_structure(wanted, weight), graph));
+    }
+    let structure = graph.structure().expect("just put there");
+    let found = graph.share_of(structure, &config.preprocessing());
+    let [without, with] = found.likeness;
+    if found.share == 0.0 && columns.is_none() {
+        let why = format!(
+            "0, because nearest nodes are no more alike with it in attributes that were held out (likeness {without:.2})"
+        );
+        let config = config.with_structure(0, 1.0);
+        let decision = Decision::new(When::Start, "structure", 0, why);
+        return Ok((config.decided(decision), graph.without_structure()));
+    }
+    // To four digits, as it is written.
+    let weight = (1e4 * found.weight).round() / 1e4;
+    let share = found.share;
+    let why = match with < SAYS_NOTHING {
+        true => format!("{weight}, as far as attributes vary, because these say nothing of each other"),
+        false => format!(
+            "{weight}, {share} of how far attributes vary, because nearest nodes are more alike so in attributes that were held \
+             out (likeness {with:.2}, {without:.2} without)"
+        ),
+    };
+    let decision = Decision::new(When::Start, "structure_weight", weight, why);
+    Ok((config.with_structure(wanted, weight).decided(decision), graph))
+}
+
+/// Less likeness than this cannot judge.
+const SAYS_NOTHING: f64 = 0.05;

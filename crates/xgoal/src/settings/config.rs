@@ -78,6 +78,7 @@ impl Settings {
         self.structure.get_or_insert(0);
         self.structure_weight.get_or_insert(1.0);
         self.batch.get_or_insert(Batch::All);
+        self.cluster_every = Some(self.clusters_every());
         self.normalize_attributes.get_or_insert_default();
         self.normalize_columns.get_or_insert_default();
         self.smooth_attributes.get_or_insert_default();
@@ -150,6 +151,19 @@ impl Config {
     /// Columns of structure beside the attributes.
     pub fn structure(&self) -> usize {
         self.settings.structure.unwrap_or_default()
+    }
+
+    /// The same with structure beside the attributes.
+    pub(crate) fn with_structure(mut self, columns: usize, weight: f64) -> Self {
+        self.settings.structure = Some(columns);
+        self.settings.structure_weight = Some(weight);
+        self
+    }
+
+    /// The same with another decision.
+    pub(crate) fn decided(mut self, decision: Decision) -> Self {
+        self.decisions.push(decision);
+        self
     }
 
     /// Every setting, resolved: the layers are named.

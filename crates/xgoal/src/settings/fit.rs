@@ -21,7 +21,7 @@
 //!   show.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
-use super::{AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings, Start,
+use super::{PrototypeSource, AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings, Start,
     When,
 };
 use crate::error::Result;
@@ -57,7 +57,7 @@ const PASSES: usize = 3;
 /// The most nodes that steps go over all of.
 const WHOLE: usize = 4096;
 /// Nodes of a step in larger graphs.
-const BATCH: usize = 1024;
+const BATCH: usize = 512;
 /// The least weight of a layer in the final mean, where the best has 1.
 const LEAST_WEIGHT: f64 = 0.25;
 /// A layer that rises less above chance is not what there is to learn from.
@@ -84,6 +84,13 @@ impl Settings {
         graph: &MultiplexGraph,
         signals: impl FnOnce() -> Vec<Signal>,
     ) -> Result<Config> {
+        let size = *self.batch.get_or_insert(match graph.nodes() > WHOLE {
+            true => Batch::Nodes(BATCH),
+            false => Batch::All,
+        });
+        if matches!(size, Batch::Nodes(size) if size < graph.nodes()) {
+            self.fit_to_batches();
+        }
         let mut decisions = Vec::new();
         let mut decide = |key: &str, value: Value, reason: String| {
             decisions.push(Decision::new(When::Start, key, value, reason));
@@ -153,6 +160,7 @@ impl Settings {
         // Dense ones that were smoothed over all layers hold what these show together already, and noisy counts are better
         // apart, even where no layer shows anything by itself.
         if open
+            && !self.batches()
             && unclear
             && sum_has_a_name
             && !dense
@@ -219,13 +227,17 @@ impl Settings {
                 );
             }
         }
-        if self.batch.is_none() {
-            self.batch = Some(match graph.nodes() > WHOLE {
-                true => Batch::Nodes(BATCH),
-                false => Batch::All,
-            });
-        }
         Ok(self.validate(&names)?.with_decisions(decisions))
+    }
+
+    /// What small graphs are looked at for is settled where steps go over batches: the noise of these does what other choices
+    /// were for, and weights along the principal directions keep what attributes and structure say.
+    fn fit_to_batches(&mut self) {
+        self.encoder.get_or_insert(Encoder::FirstOrder);
+        self.start.get_or_insert(Start::Principal);
+        self.prototypes.get_or_insert(PrototypeSource::Own);
+        self.smooth_attributes.get_or_insert(0);
+        self.mean_weights.get_or_insert(PerLayer::One(1.0));
     }
 
     /// What is open here, as it is in settings that were fitted before.
@@ -237,6 +249,7 @@ impl Settings {
         self.structure = self.structure.or(fitted.structure);
         self.structure_weight = self.structure_weight.or(fitted.structure_weight);
         self.batch = self.batch.or(fitted.batch);
+        self.cluster_every = self.cluster_every.or(fitted.cluster_every);
         self.mean_weights = self.mean_weights.or_else(|| fitted.mean_weights.clone());
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
         self.normalize_columns = self.normalize_columns.or(fitted.normalize_columns);

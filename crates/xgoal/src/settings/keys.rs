@@ -303,6 +303,7 @@ or_auto! {
     EncoderOrAuto = EncoderChoice: "\"auto\", \"first-order\" or \"gcn\"",
     PrototypesOrAuto = PrototypesChoice: "\"auto\", \"own\" or \"shared\"",
     BatchOrAuto = BatchChoice: "\"auto\", \"all\" or a whole number from 1 to 2^31",
+    EveryOrAuto = Many: "\"auto\" or a whole number from 1 to 2^31",
     ColumnsOrAuto = Columns: "\"auto\" or a whole number from 0 to 1024",
     WeightOrAuto = Weight: "\"auto\" or a finite number of at least 0",
     EachWeightOrAuto =
@@ -342,7 +343,7 @@ keys! {
     drop_edges: Switch,
     clusters: EachCount,
     tau: EachPositive,
-    cluster_every: Many,
+    cluster_every: EveryOrAuto,
     kmeans_restarts: Many,
     prototypes: PrototypesOrAuto,
     lambda_n: Weight,

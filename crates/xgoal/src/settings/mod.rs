@@ -197,8 +197,8 @@ pub struct Settings {
     pub clusters: PerLayer<Count>,
     /// `tau`: temperature of L_C.
     pub tau: PerLayer<f64>,
-    /// `cluster_every`: epochs between two clusterings.
-    pub cluster_every: usize,
+    /// `cluster_every`: steps between two clusterings; `auto` where there is none: 5, or 20 over batches.
+    pub cluster_every: Option<usize>,
     /// `kmeans_restarts`.
     pub kmeans_restarts: usize,
     /// `prototypes`: whose clusters they are made of; `auto` where there is none, see [`crate::train::Choice`].
@@ -276,6 +276,16 @@ impl Settings {
     /// The weight of L_C; where it is `auto`, that of clusters nobody has looked at yet.
     pub(crate) fn lambda_c(&self) -> f64 {
         self.lambda_c.unwrap_or(LAMBDA_C)
+    }
+
+    /// Whether steps go over batches, where the graph is larger than these.
+    pub(crate) fn batches(&self) -> bool {
+        matches!(self.batch, Some(Batch::Nodes(_)))
+    }
+
+    /// Steps between two clusterings.
+    pub fn clusters_every(&self) -> usize {
+        self.cluster_every.unwrap_or(if self.batches() { 20 } else { 5 })
     }
 
     /// The share that a new best of the warm-up must add. Weights along principal directions begin near where the warm-up

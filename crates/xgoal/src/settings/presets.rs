@@ -121,7 +121,7 @@ fn auto() -> Settings {
         drop_edges: true,
         clusters: One(Auto),
         tau: One(1.0),
-        cluster_every: 5,
+        cluster_every: None,
         kmeans_restarts: 10,
         prototypes: None,
         lambda_n: 1.0,

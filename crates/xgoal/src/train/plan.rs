@@ -14,7 +14,7 @@ const ADVANTAGE: f64 = 0.01;
 pub fn finds_prototypes(config: &Config, stage: Stage, epoch: u32) -> bool {
     let settings = config.settings();
     let used = config.lambda_c() > 0.0 || (config.aligned() && settings.mu_c > 0.0);
-    stage == Stage::Joint && used && (epoch as usize).is_multiple_of(settings.cluster_every)
+    stage == Stage::Joint && used && (epoch as usize).is_multiple_of(settings.clusters_every())
 }
 
 /// How prototypes are found: so many in each layer, of clusters of its own or of shared ones.

@@ -8,6 +8,9 @@ use crate::engine::Stage;
 use crate::settings::{Schedule, Settings};
 use serde::{Deserialize, Serialize};
 
+/// How many times `min_gain` must be gained where steps go over batches.
+const OVER_BATCHES: f64 = 5.0;
+
 /// How a loss is judged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Judge {
@@ -24,6 +27,10 @@ impl Judge {
         let Settings { patience, min_gain, .. } = *settings;
         match (settings.schedule, stage) {
             (Schedule::Paper, _) => Self { window: 1, min_gain: 0.0 },
+            // Over batches most is gained early, and what comes late is small beside their noise.
+            (Schedule::Smooth, _) if settings.batches() => {
+                Self { window: patience / 2, min_gain: OVER_BATCHES * min_gain }
+            }
             (Schedule::Smooth, Stage::Warmup) => {
                 Self { window: patience / 5, min_gain: settings.warmup_share() }
             }

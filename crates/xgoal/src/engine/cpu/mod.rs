@@ -232,12 +232,7 @@ impl<T: Kernels> CpuEngine<T> {
         size: usize,
         weights: Vec<LayerWeights<T>>,
     ) -> Result<Self> {
-        same_layers(config, graph.layers().len(), &weights)?;
-        let preprocessing = config.preprocessing();
-        let columns = preprocessing.columns(&graph);
-        let batches = Batches::new(Source::new(graph, preprocessing, columns.as_ref())?, size);
-        let size = batches.size();
-        Ok(Self::of(config, Reach::Batch(batches), size, weights))
+        Self::through(config, &graph, batches(config, &graph, size)?, weights)
     }
 
     /// Prepares a graph for training as the settings say, from the given weights, or without from fresh ones.
@@ -251,14 +246,24 @@ impl<T: Kernels> CpuEngine<T> {
             let weights = weights.unwrap_or_else(|| initial_weights(config, &graph));
             return Self::new(config, &graph, weights);
         };
+        let batches = batches(config, graph, size)?;
         let weights = match (weights, config.settings().start.unwrap_or_default()) {
             (Some(weights), _) => weights,
             (None, Start::Random) => random_weights(config, graph.columns()),
-            (None, Start::Principal) => {
-                initial_weights(config, &config.preprocessing().apply(graph)?)
-            }
+            (None, Start::Principal) => batch::principal(config, &batches),
         };
-        Self::batched(config, graph.clone(), size, weights)
+        Self::through(config, graph, batches, weights)
+    }
+
+    fn through(
+        config: &Config,
+        graph: &MultiplexGraph,
+        batches: Batches<T>,
+        weights: Vec<LayerWeights<T>>,
+    ) -> Result<Self> {
+        same_layers(config, graph.layers().len(), &weights)?;
+        let size = batches.size();
+        Ok(Self::of(config, Reach::Batch(batches), size, weights))
     }
 
     /// With views of so many rows.
@@ -577,6 +582,14 @@ impl<T: Kernels> CpuEngine<T> {
             Reach::Batch(_) => 0,
         }
     }
+}
+
+/// What reads batches of so many nodes.
+fn batches<T: Kernels>(config: &Config, graph: &MultiplexGraph, size: usize) -> Result<Batches<T>> {
+    let preprocessing = config.preprocessing();
+    let columns = preprocessing.columns(graph);
+    let source = Source::new(graph.clone(), preprocessing, columns.as_ref())?;
+    Ok(Batches::new(source, size))
 }
 
 fn same_layers<T>(config: &Config, layers: usize, weights: &[LayerWeights<T>]) -> Result<()> {

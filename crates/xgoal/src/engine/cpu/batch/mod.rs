@@ -7,8 +7,10 @@
 
 mod operand;
 mod source;
+mod start;
 
 pub use source::Source;
+pub use start::principal;
 
 use self::operand::{Adder, Operand, Sight, Wanted};
 use super::BLOCK;
@@ -93,7 +95,7 @@ impl<T: Kernels> Batches<T> {
         for (v, views) in views.iter_mut().enumerate() {
             let sights = sights(settings, step, v, self.source.nodes());
             let cap = (CAP, draw::stream(settings.seed, Purpose::Cap, step, v));
-            let wanted = Wanted { layer: v, nodes: &self.nodes, sights: &sights, cap };
+            let wanted = neighbours(v, &self.nodes, &sights, cap);
             let operands = &mut self.operands[v];
             gather(operands, &self.source, &wanted, &weights[v], &self.adders);
             clock.stop(Phase::Draw);
@@ -148,7 +150,7 @@ impl<T: Kernels> Batches<T> {
         let mut operands = [Operand::new(), Operand::new()];
         let blocks = out.values_mut().chunks_mut(ENCODED * settings.dim);
         for (nodes, out) in nodes.chunks(ENCODED).zip(blocks) {
-            let wanted = Wanted { layer, nodes, sights: &[Sight::WHOLE], cap };
+            let wanted = neighbours(layer, nodes, &[Sight::WHOLE], cap);
             gather(&mut operands, &self.source, &wanted, weights, &self.adders);
             let blocks = out.chunks_mut(BLOCK * settings.dim).collect();
             encode(&operands, settings, weights, nodes.len(), blocks);
@@ -176,6 +178,16 @@ fn sights(settings: &Settings, step: &Step<'_>, layer: usize, nodes: usize) -> [
     [Sight::WHOLE, positive, Sight { shuffle, ..Sight::WHOLE }]
 }
 
+/// What neighbours in one layer have.
+fn neighbours<'a>(
+    layer: usize,
+    nodes: &'a [u32],
+    sights: &'a [Sight],
+    cap: (usize, Stream),
+) -> Wanted<'a> {
+    Wanted { own: false, layers: (layer, layer + 1), nodes, sights, cap }
+}
+
 fn gather<T: Kernels>(
     [neighbours, own]: &mut [Operand<T>; 2],
     source: &Source,
@@ -183,9 +195,9 @@ fn gather<T: Kernels>(
     weights: &LayerWeights<T>,
     adders: &PerThread<Adder<T>>,
 ) {
-    neighbours.gather(source, wanted, true, adders);
+    neighbours.gather(source, wanted, adders);
     if weights.self_weight.is_some() {
-        own.gather(source, wanted, false, adders);
+        own.gather(source, &Wanted { own: true, layers: (0, 0), ..*wanted }, adders);
     }
 }
 

@@ -40,8 +40,10 @@ impl Sight {
 /// Which rows a batch is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The layer.
-    pub layer: usize,
+    /// Whether a node's own attributes are added.
+    pub own: bool,
+    /// The layers over which its neighbours' are.
+    pub layers: (usize, usize),
     /// The nodes.
     pub nodes: &'a [u32],
     /// The views, one after the other.
@@ -189,12 +191,11 @@ impl<T: Kernels> Operand<T> {
         Self { pieces: Vec::new(), by_column, dense: Dense::zeros(0, 0), rows: 0 }
     }
 
-    /// Rows of A X, or of X itself.
+    /// Rows of A X, of X itself, or of sums of these.
     pub fn gather(
         &mut self,
         source: &Source,
         wanted: &Wanted<'_>,
-        neighbours: bool,
         adders: &PerThread<Adder<T>>,
     ) {
         let [columns, width] = source.columns();
@@ -224,22 +225,32 @@ impl<T: Kernels> Operand<T> {
                 for (i, node) in nodes.iter().enumerate() {
                     adder.begin(columns);
                     let dense = &mut dense[i * width..(i + 1) * width];
-                    if neighbours {
-                        let (cap, stream) = wanted.cap;
-                        source.edges(wanted.layer, *node, cap, stream, &mut edges);
+                    if wanted.own {
+                        attributes.add(*node, T::from_f32(1.0), adder, dense);
+                    }
+                    let (cap, stream) = wanted.cap;
+                    for layer in wanted.layers.0..wanted.layers.1 {
+                        let stream = stream.substream(layer as u64);
+                        source.edges(layer, *node, cap, stream, &mut edges);
                         for edge in &edges {
                             if edge_bits.as_mut().is_none_or(|bits| bits.survives(edge.place)) {
                                 attributes.add(edge.to, edge_scale * edge.weight, adder, dense);
                             }
                         }
-                    } else {
-                        attributes.add(*node, T::from_f32(1.0), adder, dense);
                     }
                     adder.end(piece);
                 }
                 adder.edges = edges;
             });
         });
+    }
+
+    /// The product with a table.
+    pub fn times(&self, table: &Dense<T>) -> Dense<T> {
+        let mut out = Dense::zeros(self.rows, table.cols());
+        let blocks = out.values_mut().par_chunks_mut(BLOCK * table.cols()).enumerate();
+        blocks.for_each(|(block, out)| self.forward(block, table, block * BLOCK, out));
+        out
     }
 
     /// `out += rows of block i times W`.

@@ -7,7 +7,7 @@ use super::super::mask::Words;
 use crate::engine::cpu::kernels::Kernels;
 use crate::error::Result;
 use crate::graph::MultiplexGraph;
-use crate::graph::preprocess::{Columns, Preprocessing, degree_factors, own_loop, row_factors};
+use crate::graph::preprocess::{Columns, Preprocessing, degree_factors, own_loop};
 use crate::matrix::{Dense, Matrix};
 use crate::random::Stream;
 use crate::settings::EdgeNorm;
@@ -78,7 +78,9 @@ impl Source {
             _ => Some(preprocessing.dense_attributes(&graph, columns)),
         };
         let rows = match graph.attributes() {
-            Matrix::Sparse(m) if dense.is_none() => Some(row_factors(preprocessing.attributes, m)),
+            Matrix::Sparse(m) if dense.is_none() => {
+                Some((0..m.rows()).map(|r| preprocessing.row_factor(m.row(r).1)).collect())
+            }
             _ => None,
         };
         Ok(Self { preprocessing, factors, rows, dense, graph })

@@ -1,0 +1,276 @@
+//! How much structure should count beside the attributes, told without labels.
+//!
+//! Columns of attributes are split into halves. Rows of one half, averaged over neighbours, stand beside structure times a
+//! share; of a node's nearest ones in that space it is asked how alike they are in the other half, which had no say:
+//!
+//! ```text
+//!     near(s)     = 20 nearest by  cos(m_a, m_b) + s^2 cos(z_a, z_b)      m: averaged rows of a half, z: structure
+//!     likeness(s) = (mean over near(s) of cos(x_a, x_b) - mean over any) / sd over any      x: rows of the other half
+//! ```
+//!
+//! The share with the most likeness is taken, of 0, 0.2, 0.5 and 1, where it is clearly above that of none. Attributes that say
+//! nothing of each other cannot judge, and structure has its whole share. A share of 1 makes averaged structure vary as
+//! far as averaged attributes do.
+
+use super::signal::Attributes;
+use super::preprocess::Preprocessing;
+use super::rise::spread;
+use super::MultiplexGraph;
+use crate::matrix::{Dense, Matrix};
+use crate::random::{Purpose, Stream};
+use crate::real::{Real, View, ViewMut};
+use rayon::prelude::*;
+
+/// Shares that are compared; the first is none.
+const SHARES: [f64; 4] = [0.0, 0.2, 0.5, 1.0];
+/// Nodes that are looked at, evenly spread, and those of them whose nearest are asked for.
+const NODES: usize = 4096;
+const ASKING: usize = 2048;
+/// Neighbours of each in a layer, evenly spread.
+const NEIGHBOURS: usize = 32;
+/// Columns a half is folded to where it has more.
+const FOLDED: usize = 512;
+/// Nearest nodes.
+const NEAREST: usize = 20;
+/// How many times as alike nearest nodes must be with structure as without.
+const CLEARLY: f64 = 1.03;
+/// Less likeness than this is chance.
+const CHANCE: f64 = 0.05;
+/// Pairs of any nodes.
+const PAIRS: u64 = 1 << 15;
+/// Nodes a task works on.
+const BLOCK: usize = 64;
+
+/// How much structure counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Share {
+    /// Of what attributes count; one of a few.
+    pub share: f64,
+    /// What rows of structure are to be multiplied by for that.
+    pub weight: f64,
+    /// How alike nearest nodes are without structure, and with that share.
+    pub likeness: [f64; 2],
+}
+
+impl MultiplexGraph {
+    /// How much structure should count beside this graph's attributes as they are after preprocessing.
+    pub(crate) fn share_of(&self, structure: &Dense, preprocessing: &Preprocessing) -> Share {
+        let nodes: Vec<usize> = spread(self.nodes(), NODES).collect();
+        let likeness = Halves::new(self, &nodes).likeness(structure, &nodes);
+        let best = (0..SHARES.len()).fold(0, |b, i| if likeness[i] > likeness[b] { i } else { b });
+        let chosen = match likeness[best] {
+            most if most < CHANCE => SHARES.len() - 1,
+            most if most < CLEARLY * likeness[0] => 0,
+            _ => best,
+        };
+        let share = SHARES[chosen];
+        let weight = match share > 0.0 {
+            true => share * self.spread_of_averages(structure, preprocessing, &nodes),
+            false => 0.0,
+        };
+        Share { share, weight, likeness: [likeness[0], likeness[chosen]] }
+    }
+
+    /// How far averaged attributes vary, of how far averaged structure does.
+    pub(crate) fn spread_of_averages(
+        &self,
+        structure: &Dense,
+        preprocessing: &Preprocessing,
+        nodes: &[usize],
+    ) -> f64 {
+        let cols = self.attributes().cols();
+        let dense = match self.attributes() {
+            Matrix::Sparse(_) if !preprocessing.makes_dense() => None,
+            _ => Some(preprocessing.dense_attributes(self, preprocessing.columns(self).as_ref())),
+        };
+        let attributes = self.variance(nodes, cols, |node, weight, sum| match (&dense, self.attributes()) {
+            (Some(m), _) => add(m.row(node), weight, sum),
+            (None, Matrix::Sparse(m)) => {
+                let (columns, values) = m.row(node);
+                let factor = preprocessing.row_factor(values);
+                let entries = columns.iter().zip(values);
+                entries.for_each(|(c, v)| sum[*c as usize] += weight * factor * v);
+            }
+            (None, Matrix::Dense(m)) => add(m.row(node), weight, sum),
+        });
+        let of_structure = self.variance(nodes, structure.cols(), |node, weight, sum| {
+            add(structure.row(node), weight, sum);
+        });
+        let ratio = (attributes / of_structure).sqrt();
+        if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
+    }
+
+    /// How far rows of a node and the means over its neighbours in each layer, added up, vary about their mean.
+    fn variance(
+        &self,
+        nodes: &[usize],
+        cols: usize,
+        row: impl Fn(usize, f32, &mut [f32]) + Sync,
+    ) -> f64 {
+        let blocks: Vec<(Vec<f64>, f64)> = nodes
+            .par_chunks(BLOCK)
+            .map(|nodes| {
+                let (mut sums, mut squares) = (vec![0.0; cols], 0.0);
+                let mut own = vec![0.0f32; cols];
+                for node in nodes {
+                    own.fill(0.0);
+                    self.around(*node, |other, weight| row(other, weight, &mut own));
+                    for (sum, v) in sums.iter_mut().zip(&own) {
+                        *sum += f64::from(*v);
+                        squares += f64::from(*v) * f64::from(*v);
+                    }
+                }
+                (sums, squares)
+            })
+            .collect();
+        let mut sums = vec![0.0; cols];
+        let mut squares = 0.0;
+        for (block, square) in &blocks {
+            sums.iter_mut().zip(block).for_each(|(s, b)| *s += b);
+            squares += square;
+        }
+        let count = nodes.len() as f64;
+        (squares - sums.iter().map(|s| s * s).sum::<f64>() / count) / count
+    }
+
+    /// A node with a weight of 1, and its neighbours with weights that add up to 1 in each layer.
+    fn around(&self, node: usize, mut with: impl FnMut(usize, f32)) {
+        with(node, 1.0);
+        for layer in self.layers() {
+            let (neighbours, _) = layer.adjacency.row(node);
+            let taken = neighbours.len().min(NEIGHBOURS);
+            for at in spread(neighbours.len(), NEIGHBOURS) {
+                with(neighbours[at] as usize, 1.0 / taken as f32);
+            }
+        }
+    }
+}
+
+fn add(row: &[f32], weight: f32, sum: &mut [f32]) {
+    sum.iter_mut().zip(row).for_each(|(s, v)| *s += weight * v);
+}
+
+/// Rows of the nodes that are looked at, of either half of the attributes, at unit length.
+struct Halves {
+    averaged: [Dense; 2],
+    own: [Dense; 2],
+}
+
+impl Halves {
+    fn new(graph: &MultiplexGraph, nodes: &[usize]) -> Self {
+        let attributes = Attributes::new(graph.attributes());
+        let stream = Stream::new(0, Purpose::Halves);
+        let width = (graph.attributes().cols()).min(FOLDED);
+        let folds = graph.attributes().cols() > FOLDED;
+        let put = |node: usize, weight: f32, half: usize, out: &mut [f32]| {
+            for (column, value) in attributes.unit_row(node) {
+                let word = stream.word(u64::from(column));
+                if (word >> 63) as usize == half {
+                    // Columns that fall on one place do so with random signs.
+                    let (place, sign) = match folds {
+                        true => (word as usize % width, if word >> 62 & 1 == 0 { 1.0 } else { -1.0 }),
+                        false => (column as usize, 1.0),
+                    };
+                    out[place] += sign * weight * value;
+                }
+            }
+        };
+        let table = |half: usize, averaged: bool| {
+            let mut rows = Dense::zeros(nodes.len(), width);
+            let chunks = rows.values_mut().par_chunks_mut(width).zip(nodes);
+            chunks.for_each(|(out, node)| {
+                match averaged {
+                    true => graph.around(*node, |other, weight| put(other, weight, half, out)),
+                    false => put(*node, 1.0, half, out),
+                }
+                unit(out);
+            });
+            rows
+        };
+        Self { averaged: [table(0, true), table(1, true)], own: [table(0, false), table(1, false)] }
+    }
+
+    /// How alike nearest nodes are in what was held out, for each share.
+    fn likeness(&self, structure: &Dense, nodes: &[usize]) -> [f64; SHARES.len()] {
+        let taken: Vec<u32> = nodes.iter().map(|n| *n as u32).collect();
+        let structure = structure.select_rows(&taken);
+        let mut sums = [0.0; SHARES.len()];
+        for half in 0..2 {
+            let (by, other) = (&self.averaged[half], &self.own[1 - half]);
+            let (mean, deviation) = any(other);
+            for (sum, alike) in sums.iter_mut().zip(nearest_alike(by, &structure, other)) {
+                *sum += 0.5 * (alike - mean) / deviation;
+            }
+        }
+        sums.map(|sum| if sum.is_finite() { sum } else { 0.0 })
+    }
+}
+
+fn unit(row: &mut [f32]) {
+    let length = row.iter().map(|v| v * v).sum::<f32>().sqrt();
+    if length > 0.0 {
+        row.iter_mut().for_each(|v| *v /= length);
+    }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Mean and deviation of the cosine of any two rows.
+fn any(rows: &Dense) -> (f64, f64) {
+    let stream = Stream::new(0, Purpose::Halves).substream(1);
+    let row = |i: u64| rows.row(stream.below(i, rows.rows() as u64) as usize);
+    let cosines: Vec<f64> =
+        (0..PAIRS).map(|i| f64::from(dot(row(2 * i), row(2 * i + 1)))).collect();
+    let mean = cosines.iter().sum::<f64>() / PAIRS as f64;
+    let square = cosines.iter().map(|c| c * c).sum::<f64>() / PAIRS as f64;
+    (mean, (square - mean * mean).sqrt())
+}
+
+/// The mean cosine of nodes with their nearest ones, for each share.
+fn nearest_alike(by: &Dense, structure: &Dense, other: &Dense) -> [f64; SHARES.len()] {
+    let rows = by.rows();
+    let asking: Vec<usize> = spread(rows, ASKING).collect();
+    let nearest = NEAREST.min(rows - 1).max(1);
+    let blocks: Vec<[f64; SHARES.len()]> = asking
+        .par_chunks(BLOCK)
+        .map(|asking| {
+            let cosines = |of: &Dense| {
+                let taken: Vec<u32> = asking.iter().map(|n| *n as u32).collect();
+                let own = of.select_rows(&taken);
+                let mut out = vec![0.0; asking.len() * rows];
+                let to = &mut ViewMut::new(&mut out, asking.len(), rows);
+                f32::gemm(1.0, View::from(&own), View::from(of).t(), 0.0, to);
+                out
+            };
+            let (near, far) = (cosines(by), cosines(structure));
+            let mut sums = [0.0; SHARES.len()];
+            let mut order: Vec<(f32, u32)> = Vec::with_capacity(rows);
+            for (i, node) in asking.iter().enumerate() {
+                for (sum, share) in sums.iter_mut().zip(SHARES) {
+                    let square = (share * share) as f32;
+                    let score = |n: usize| near[i * rows + n] + square * far[i * rows + n];
+                    order.clear();
+                    order.extend((0..rows).filter(|n| n != node).map(|n| (score(n), n as u32)));
+                    if order.len() > nearest {
+                        let by = |a: &(f32, u32), b: &(f32, u32)| {
+                            b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+                        };
+                        order.select_nth_unstable_by(nearest - 1, by);
+                        order.truncate(nearest);
+                        order.sort_unstable_by_key(|(_, n)| *n);
+                    }
+                    let alike = order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
+                    *sum += alike.map(f64::from).sum::<f64>() / order.len().max(1) as f64;
+                }
+            }
+            sums
+        })
+        .collect();
+    let mut sums = [0.0; SHARES.len()];
+    for block in &blocks {
+        sums.iter_mut().zip(block).for_each(|(s, b)| *s += b / asking.len() as f64);
+    }
+    sums
+}
