@@ -8,9 +8,14 @@
 //!     likeness(s) = (mean over near(s) of cos(x_a, x_b) - mean over any) / sd over any      x: rows of the other half
 //! ```
 //!
-//! The share with the most likeness is taken, of 0, 0.2, 0.5 and 1, where it is clearly above that of none. Attributes that say
-//! nothing of each other cannot judge, and structure has its whole share. A share of 1 makes averaged structure vary as
-//! far as averaged attributes do.
+//! Structure counts for as much as it adds:
+//!
+//! ```text
+//!     share = min(1, 6 (likeness(s) - likeness(0)))          s: the best of 0.2, 0.5 and 1, where it is clearly above 0
+//! ```
+//!
+//! Attributes that say nothing of each other cannot judge, and structure has its whole share. A share of 1 makes averaged
+//! structure vary as far as averaged attributes do.
 
 use super::signal::Attributes;
 use super::preprocess::Preprocessing;
@@ -34,6 +39,8 @@ const FOLDED: usize = 512;
 const NEAREST: usize = 20;
 /// How many times as alike nearest nodes must be with structure as without.
 const CLEARLY: f64 = 1.03;
+/// What a deviation of likeness is worth.
+const WORTH: f64 = 6.0;
 /// Less likeness than this is chance.
 const CHANCE: f64 = 0.05;
 /// Pairs of any nodes.
@@ -44,11 +51,11 @@ const BLOCK: usize = 64;
 /// How much structure counts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Share {
-    /// Of what attributes count; one of a few.
+    /// Of what attributes count, to a hundredth.
     pub share: f64,
     /// What rows of structure are to be multiplied by for that.
     pub weight: f64,
-    /// How alike nearest nodes are without structure, and with that share.
+    /// How alike nearest nodes are without structure, and at most with it.
     pub likeness: [f64; 2],
 }
 
@@ -58,17 +65,16 @@ impl MultiplexGraph {
         let nodes: Vec<usize> = spread(self.nodes(), NODES).collect();
         let likeness = Halves::new(self, &nodes).likeness(structure, &nodes);
         let best = (0..SHARES.len()).fold(0, |b, i| if likeness[i] > likeness[b] { i } else { b });
-        let chosen = match likeness[best] {
-            most if most < CHANCE => SHARES.len() - 1,
-            most if most < CLEARLY * likeness[0] => 0,
-            _ => best,
+        let share = match likeness[best] {
+            most if most < CHANCE => 1.0,
+            most if most < CLEARLY * likeness[0] => 0.0,
+            most => (100.0 * WORTH * (most - likeness[0])).round().min(100.0) / 100.0,
         };
-        let share = SHARES[chosen];
         let weight = match share > 0.0 {
             true => share * self.spread_of_averages(structure, preprocessing, &nodes),
             false => 0.0,
         };
-        Share { share, weight, likeness: [likeness[0], likeness[chosen]] }
+        Share { share, weight, likeness: [likeness[0], likeness[best]] }
     }
 
     /// How far averaged attributes vary, of how far averaged structure does.
