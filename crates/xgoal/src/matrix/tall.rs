@@ -41,6 +41,31 @@ pub(crate) fn product(a: &Dense, b: &Dense) -> Vec<f64> {
     sum
 }
 
+/// Takes the mean of the rows that are not zero out of each of them.
+pub(crate) fn centre(table: &mut Dense) {
+    let width = table.cols();
+    let rows = table.rows().div_ceil(PARTS).max(1);
+    let is_row = |row: &&[f32]| row.iter().any(|v| *v != 0.0);
+    let part = |rows: &[f32]| {
+        let mut sum = vec![0.0; width + 1];
+        for row in rows.chunks_exact(width).filter(is_row) {
+            sum.iter_mut().zip(row).for_each(|(sum, v)| *sum += f64::from(*v));
+            sum[width] += 1.0;
+        }
+        sum
+    };
+    let parts: Vec<Vec<f64>> = table.values().par_chunks(rows * width).map(part).collect();
+    let mut sum = vec![0.0; width + 1];
+    for part in parts {
+        sum.iter_mut().zip(part).for_each(|(sum, v)| *sum += v);
+    }
+    table.values_mut().par_chunks_mut(width).filter(|row| is_row(&&**row)).for_each(|row| {
+        row.iter_mut()
+            .zip(&sum)
+            .for_each(|(v, all)| *v = (f64::from(*v) - all / sum[width]) as f32);
+    });
+}
+
 /// `A M` with M row-major, of as many columns as `out` has.
 pub(crate) fn turn(a: &Dense, by: &[f64], out: &mut Dense) {
     let (width, cols) = (a.cols(), out.cols());
