@@ -1,6 +1,6 @@
 use super::{fitted, load, resolved, resumed, say_chosen};
 use crate::args::TrainArgs;
-use crate::output::{Output, bytes, count};
+use crate::output::{Output, bytes, count, word};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
@@ -58,16 +58,13 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         run = run.with_tensorboard(&graph.layer_names(), trainer.progress().epochs())?;
     }
     let learned = learn(trainer, &graph, Some(&mut run), output).map_err(|error| {
-        let kept = match run.saved_epochs() {
-            0 => "the run".to_string(),
-            epochs => format!("the run up to epoch {epochs}"),
-        };
-        let message = format!(
-            "{error}; {kept} is kept: xgoal train {} --out {} --resume",
-            args.source.display(),
-            args.out.display()
-        );
-        error.context(message)
+        match hint(&error, &run, args) {
+            Some(hint) => {
+                let message = format!("{error}; {hint}");
+                error.context(message)
+            }
+            None => error,
+        }
     })?;
     let report = Report {
         run: args.out.display().to_string(),
@@ -79,6 +76,22 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     };
     output.result(&report, || text(&report, args))?;
     Ok(if learned.interrupted { Ending::Interrupted } else { Ending::Done })
+}
+
+/// What can be done with the run after an error.
+fn hint(error: &anyhow::Error, run: &Run, args: &TrainArgs) -> Option<String> {
+    if !run.is_there() {
+        return None;
+    }
+    if let Some(xgoal::Error::NonFinite { .. }) = error.downcast_ref() {
+        return Some("going on with this run would lead to it again; begin another".into());
+    }
+    let kept = match run.saved_epochs() {
+        0 => "the run".to_string(),
+        epochs => format!("the run up to epoch {epochs}"),
+    };
+    let (source, out) = (word(&args.source), word(&args.out));
+    Some(format!("{kept} is kept: xgoal train {source} --out {out} --resume"))
 }
 
 /// A run from its beginning, or from where it was saved.
@@ -187,19 +200,19 @@ fn finished(progress: &xgoal::train::Progress) -> usize {
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {
-    let run = &report.run;
+    let (run, source) = (word(&args.out), word(&args.source));
     let mut lines = Vec::new();
     if report.interrupted {
         lines.push(format!(
-            "interrupted; {run} holds the embeddings so far\n  go on: xgoal train {} --out {run} --resume",
-            args.source.display()
+            "interrupted; {} holds the embeddings so far\n  go on: xgoal train {source} --out {run} --resume",
+            report.run
         ));
     } else {
         let epochs: u32 = report.stages.iter().map(|s| s.epochs).sum();
         let memory = report.peak_rss_bytes.map_or(String::new(), |b| format!(", {}", bytes(b)));
-        lines.push(format!("{run}: {epochs} epochs in {:.1} s{memory}", report.seconds));
+        lines.push(format!("{}: {epochs} epochs in {:.1} s{memory}", report.run, report.seconds));
     }
-    lines.push(format!("  score: xgoal eval {run} {}", args.source.display()));
-    lines.push(format!("  look:  xgoal report {run} {}", args.source.display()));
+    lines.push(format!("  score: xgoal eval {run} {source}"));
+    lines.push(format!("  look:  xgoal report {run} {source}"));
     lines.join("\n")
 }

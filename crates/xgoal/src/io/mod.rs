@@ -20,6 +20,7 @@ pub(crate) mod decode;
 mod dtype;
 pub mod embeddings;
 pub mod generate;
+pub mod identity;
 pub mod manifest;
 pub mod mat;
 pub mod model;

@@ -167,6 +167,7 @@ impl Run {
         let lock = Lock::take(folder)?;
         // Another process may have been faster until now.
         check_free(folder)?;
+        lock.check()?;
         let metrics = Metrics::create(metrics_path(folder))?;
         let run = Self::new(folder.to_path_buf(), lock, metrics, graph.fingerprint(), 0);
         run.checkpoints.clear()?;
@@ -261,6 +262,11 @@ impl Run {
         self
     }
 
+    /// Whether its folder is still the one it was begun in.
+    pub fn is_there(&self) -> bool {
+        self.lock.check().is_ok()
+    }
+
     /// What the user should know about how the folder was found.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
@@ -278,6 +284,7 @@ impl Run {
 
     /// Takes down an epoch of the trainer, and saves where it stands when that is due.
     pub fn epoch<E: Engine>(&mut self, record: &EpochRecord, trainer: &Trainer<E>) -> Result<()> {
+        self.lock.check()?;
         self.metrics.append(record)?;
         if let Some(events) = &mut self.events {
             events.record(record)?;
@@ -310,16 +317,19 @@ impl Run {
         progress: &Progress,
         engine: Option<&EngineState>,
     ) -> Result<()> {
+        self.lock.check()?;
         self.checkpoints.write(&State { config, progress, engine, graph: &self.graph })
     }
 
     /// Keeps the model that the joint stage starts from.
     pub fn keep_warmup(&self, model: &Model) -> Result<()> {
+        self.lock.check()?;
         model::write(&warmup_path(&self.folder), model)
     }
 
     /// Writes what was chosen where settings are `auto` into the settings' file.
     pub fn keep_choice<E: Engine>(&self, trainer: &Trainer<E>) -> Result<()> {
+        self.lock.check()?;
         write_config(&self.folder, trainer.config(), trainer.progress())
     }
 
@@ -331,17 +341,21 @@ impl Run {
         graph: &MultiplexGraph,
         interrupted: bool,
     ) -> Result<()> {
+        self.lock.check()?;
         let file = embeddings_file(&self.folder, self.format);
         let written = embeddings::write(&file, self.format, mean, graph)?;
+        self.lock.check()?;
         // A run that went on in another format keeps one file of embeddings.
         for other in embeddings_files(&self.folder) {
             if !written.contains(&other) && other.exists() {
                 std::fs::remove_file(&other).map_err(|e| Error::io(&other, e))?;
             }
         }
+        self.lock.check()?;
         model::write(&model_path(&self.folder), model)?;
         if !interrupted {
             self.metrics.sync()?;
+            self.lock.check()?;
             self.checkpoints.remove()?;
             self.lock.remove()?;
             atomic::sync_folder(&self.folder)?;
@@ -358,7 +372,9 @@ fn check_free(folder: &Path) -> Result<()> {
         )));
     }
     // A run that was killed as it began may have left metrics without a line.
-    let holds = |path: &PathBuf| path.metadata().is_ok_and(|found| found.len() > 0);
+    let holds = |path: &PathBuf| {
+        path.symlink_metadata().is_ok_and(|found| found.is_symlink() || found.len() > 0)
+    };
     match all_files(folder).find(holds) {
         Some(path) => Err(Error::Data(format!(
             "{}: a file of no run, which this one would write over; choose another folder",

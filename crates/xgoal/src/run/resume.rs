@@ -79,6 +79,7 @@ impl Unfinished {
                 folder.display()
             )));
         }
+        lock.check()?;
         for file in own_files(&folder) {
             atomic::clear(&file)?;
         }
