@@ -49,6 +49,7 @@ pub mod random;
 pub mod real;
 pub mod run;
 pub mod settings;
+pub mod signals;
 pub mod similar;
 pub mod train;
 mod words;
