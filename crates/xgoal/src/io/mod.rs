@@ -26,6 +26,7 @@ pub mod mat;
 pub mod model;
 pub mod npy;
 pub mod npz;
+mod open;
 pub mod pickle;
 pub mod source;
 pub mod state;
