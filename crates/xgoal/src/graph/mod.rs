@@ -22,7 +22,7 @@ pub use summary::{LayerSummary, Summary};
 use crate::error::{Error, Result};
 use crate::matrix::{Csr, Matrix};
 use features::FeatureSpace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 /// One relation: a square sparse matrix, weighted and possibly asymmetric.
@@ -172,7 +172,8 @@ impl MultiplexGraph {
         if nodes > u32::MAX as usize {
             return Err(Error::Data(format!("{nodes} nodes; expected at most {}", u32::MAX)));
         }
-        for (i, layer) in layers.iter().enumerate() {
+        let mut names = HashSet::new();
+        for layer in &layers {
             let (rows, cols) = (layer.adjacency.rows(), layer.adjacency.cols());
             if rows != cols || rows != nodes {
                 return Err(Error::Data(format!(
@@ -181,7 +182,7 @@ impl MultiplexGraph {
                     layer.name
                 )));
             }
-            if layers[..i].iter().any(|other| other.name == layer.name) {
+            if !names.insert(&layer.name) {
                 return Err(Error::Data(format!("two layers are called `{}`", layer.name)));
             }
             check_finite(&format!("layer `{}`", layer.name), &layer.adjacency)?;
