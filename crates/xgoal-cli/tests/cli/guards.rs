@@ -136,7 +136,7 @@ fn a_killed_source_can_be_written_again() {
 #[test]
 fn many_columns_take_no_longer_than_they_are_long() {
     let sandbox = Sandbox::empty();
-    let columns = 60_000;
+    let columns = 150_000;
     let mut text = "id".to_owned();
     (0..columns).for_each(|c| write!(text, ",e{c}").unwrap());
     for (row, id) in ["a", "b", "c"].iter().enumerate() {
@@ -153,6 +153,6 @@ fn many_columns_take_no_longer_than_they_are_long() {
     let started = Instant::now();
     sandbox.xgoal(&["cluster", "z.csv", "--k", "2"]).done();
     sandbox.xgoal(&["convert", "t", "t.npz"]).done();
-    // A second on an idle machine; where each column is looked for among all, half a minute.
-    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    // Two seconds on an idle machine; where each column is looked for among all, three minutes.
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }

@@ -82,7 +82,7 @@ fn pickles_larger_than_memory_are_read_or_refused() {
     let columns = 50_000_000u32;
     let bytes = u64::from(columns) * 8;
     let mut pickle =
-        b"\x80\x04}\x8c\x07feature\x8c\x16numpy.core.multiarray\x8c\x0c_reconstruct\x93".to_vec();
+        b"\x80\x04}\x8c\x07feature\x8c\x15numpy.core.multiarray\x8c\x0c_reconstruct\x93".to_vec();
     pickle.extend(b"\x8c\x05numpy\x8c\x07ndarray\x93K\x00\x85C\x01b\x87R(K\x01K\x01J");
     pickle.extend(columns.to_le_bytes());
     pickle.extend(b"\x86\x8c\x05numpy\x8c\x05dtype\x93\x8c\x02f8\x89\x88\x87R(K\x03\x8c\x01<NNNJ");
