@@ -174,6 +174,10 @@ def parquet(folder):
         pq.write_table(table, folder / f"{codec}.parquet", compression=codec, row_group_size=128)
     pq.write_table(table, folder / "plain.parquet", compression="none", use_dictionary=False,
                    data_page_version="2.0", data_page_size=256)
+    for version in ("1.0", "2.0"):
+        checked = table.select(["kind", "real", "vector"])
+        pq.write_table(checked, folder / f"checked{version[0]}.parquet", compression="none",
+                       data_page_version=version, write_page_checksum=True)
     holes = pa.table({"vector": pa.array([[1.0, None]], pa.list_(pa.float32()))})
     pq.write_table(holes, folder / "holes.parquet")
 

@@ -160,6 +160,33 @@ def test_jobs_that_would_not_fit_are_refused_before_they_start():
         small().fit({"a": LAYER}, sp.csr_array((N, 2**40), dtype=np.float32))
 
 
+def test_a_dense_copy_that_would_not_fit_is_refused_before_it_is_made():
+    # Sixteen terabytes, none of which is there.
+    wide = np.broadcast_to(np.float32(1), (N, 2**37))
+    with pytest.raises(xgoal.OutOfMemoryError, match="a copy of the attributes needs about"):
+        xgoal._xgoal.Graph([], wide[:1], None)
+    long = np.broadcast_to(np.float32(1), (2**32, N))
+    with pytest.raises(xgoal.OutOfMemoryError, match="a copy of the attributes needs about"):
+        xgoal._xgoal.Graph([], long, None)
+
+
+def test_settings_in_strange_shapes_are_configuration_errors():
+    cyclic = []
+    cyclic.append(cyclic)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    strange = [cyclic, deep, np.array(cyclic, dtype=object), 2**200, "\ud800", {1: 2}, [None], object(), b"1"]
+    for value in strange:
+        with pytest.raises(xgoal.ConfigError):
+            small(mean_weights=value).fit({"a": LAYER}, X)
+        with pytest.raises(xgoal.ConfigError):
+            xgoal._xgoal.Settings("auto", {"mean_weights": value})
+    # Dropping a list in a list in a list is the interpreter's own business.
+    while deep:
+        deep = deep.pop()
+
+
 def test_files(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         xgoal.read(tmp_path / "none.npz")

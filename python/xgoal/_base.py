@@ -137,7 +137,7 @@ class Estimator(Parameters):
 
     def _settings(self) -> _xgoal.Settings:
         values = {
-            name: plain(value)
+            name: plain(name, value)
             for name, value in self.get_params().items()
             if name not in OWN and value is not None
         }

@@ -79,12 +79,14 @@ def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def plain(value: Any) -> Any:
+def plain(name: str, value: Any, deepest: int = 4) -> Any:
     """A setting's value without NumPy or tuples in it."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        if deepest == 0:
+            raise ConfigError(f"{name}: found lists in lists in lists; expected a list of plain values at most")
+        return [plain(name, item, deepest - 1) for item in value]
     return value
 
 

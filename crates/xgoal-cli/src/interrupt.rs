@@ -2,24 +2,39 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use xgoal::io::unfinished;
+use xgoal::signals;
+
+/// Signals within this time are one interruption: `timeout` signals the process and its group, a shutdown in several ways.
+const ONE: Duration = Duration::from_secs(1);
 
 static HELD: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
+static FIRST: Mutex<Option<Instant>> = Mutex::new(None);
 static ANSWER: Mutex<Option<Arc<dyn Fn() + Send + Sync>>> = Mutex::new(None);
 
-/// From here on an interruption ends the process with the documented code.
+/// From here on an interruption ends the process with the documented code. What the process was started to ignore, as
+/// under `nohup`, it ignores.
 pub fn listen() {
     // Without a handler the default stays: the process ends, which is right too.
-    let _ = ctrlc::set_handler(|| {
-        if !HELD.load(Ordering::SeqCst) || ASKED.swap(true, Ordering::SeqCst) {
-            unfinished::abandon();
-            std::process::exit(130);
-        }
-        let answer = ANSWER.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Nobody may read what it says; the second interruption must be heard all the same.
-        answer.map(|answer| std::thread::spawn(move || answer()));
-    });
+    signals::keeping_ignored(|| drop(ctrlc::set_handler(hear)));
+}
+
+fn hear() {
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    if first.is_some_and(|first| first.elapsed() < ONE) {
+        return;
+    }
+    if first.is_some() || !HELD.load(Ordering::SeqCst) {
+        unfinished::abandon();
+        std::process::exit(130);
+    }
+    *first = Some(Instant::now());
+    ASKED.store(true, Ordering::SeqCst);
+    let answer = ANSWER.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // Nobody may read what it says; the second interruption must be heard all the same.
+    answer.map(|answer| std::thread::spawn(move || answer()));
 }
 
 /// While it lives, the first interruption is only noted and answered; the second still ends the process.

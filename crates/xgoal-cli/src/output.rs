@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::Write;
+use std::path::Path;
 pub use xgoal::machine::format_bytes as bytes;
 
 /// How much to say, and in which form.
@@ -97,6 +98,16 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
+/// A path as a word of a shell's command, to be copied from a hint.
+pub fn word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
 /// A number with thousands separated.
 pub fn count(n: usize) -> String {
     let digits = n.to_string();
@@ -128,6 +139,16 @@ mod tests {
         let heard = Failure::heard(format!("words\n{line}\n").as_bytes()).unwrap();
         assert_eq!((heard.code, heard.message), (4, message));
         assert!(Failure::heard(b"error: words\n").is_none() && Failure::heard(b"").is_none());
+    }
+
+    #[test]
+    fn paths_are_one_word_each() {
+        let word = |path: &str| word(Path::new(path));
+        assert_eq!(word("runs/über-1.npz"), "runs/über-1.npz");
+        assert_eq!(word("a b"), "'a b'");
+        assert_eq!(word("it's; rm -rf $HOME"), "'it'\\''s; rm -rf $HOME'");
+        assert_eq!(word("~x"), "'~x'");
+        assert_eq!(word(""), "''");
     }
 
     #[test]

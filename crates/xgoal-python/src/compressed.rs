@@ -4,7 +4,7 @@ use crate::matrix::{Number, csr, narrow, typed, unexpected};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use xgoal::matrix::Csr;
-use xgoal::{Error, Result};
+use xgoal::{Error, Result, machine};
 
 /// An index as SciPy holds it.
 pub trait Place: Element + Copy + PartialOrd {
@@ -88,6 +88,8 @@ impl Compressed<'_> {
                 u32::MAX
             )));
         }
+        let lines_and_entries = lines.indptr.len() as u64 + data.len() as u64;
+        machine::check_memory("a copy of a sparse matrix", 8 * lines_and_entries)?;
         match self.format.as_str() {
             "csr" => lines.tidy(rows, cols, |r, c, v| narrow(what, r, c, v), what),
             _ if lines.rise(cols) => lines.turned(what, rows, cols),

@@ -108,7 +108,19 @@ fn keeps_dense(rows: usize, cols: usize, nonzeros: usize) -> bool {
 
 fn from_dense<V: Number>(what: &str, array: ArrayView2<'_, V>) -> Result<Matrix> {
     let (rows, cols) = array.dim();
-    let nonzeros = array.iter().filter(|v| v.wide() as f32 != 0.0).count();
+    // A view may repeat a number without end and take no room itself.
+    let dense = (rows as u64).saturating_mul(4).saturating_mul(cols as u64);
+    let sparse = |nonzeros: usize| 8 * (nonzeros as u64 + rows as u64);
+    let available = machine::available_bytes().unwrap_or(u64::MAX);
+    let mut nonzeros = 0;
+    for row in array.rows() {
+        if keeps_dense(rows, cols, nonzeros) || dense.min(sparse(nonzeros)) > available {
+            break;
+        }
+        nonzeros += row.iter().filter(|v| v.wide() as f32 != 0.0).count();
+    }
+    let needed = if keeps_dense(rows, cols, nonzeros) { dense } else { sparse(nonzeros) };
+    machine::check_memory("a copy of the attributes", needed)?;
     let entries =
         || array.indexed_iter().map(|((r, c), v)| Ok((r, c, narrow(what, r, c, v.wide())?)));
     if keeps_dense(rows, cols, nonzeros) {

@@ -7,6 +7,12 @@ use toml::Value;
 use xgoal::Error;
 use xgoal::settings::{KEYS, Preset};
 
+/// Lists within one another that a setting may have; none needs more than two.
+const DEEPEST: usize = 4;
+
+/// Characters of a wrong value that a message shows.
+const LONGEST: usize = 200;
+
 /// Unchecked settings; they are validated where they meet a graph.
 #[pyclass(frozen, module = "xgoal._xgoal")]
 pub struct Settings(pub xgoal::settings::Settings);
@@ -32,7 +38,7 @@ impl Settings {
         for (key, value) in values {
             let key: String = key.extract()?;
             if key != "layers" {
-                let value = to_toml(&value).ok_or_else(|| wrong(&key, &value))?;
+                let value = to_toml(&value, DEEPEST).ok_or_else(|| wrong(&key, &value))?;
                 settings.set_value(&key, &value).map_err(raise)?;
             }
         }
@@ -48,7 +54,11 @@ impl Settings {
 
 /// A value that no setting can have.
 fn wrong(key: &str, value: &Bound<'_, PyAny>) -> PyErr {
-    let found = value.repr().map_or_else(|_| "?".to_string(), |r| r.to_string());
+    let mut found = value.repr().map_or_else(|_| "?".to_string(), |r| r.to_string());
+    if let Some((end, _)) = found.char_indices().nth(LONGEST) {
+        found.truncate(end);
+        found += "...";
+    }
     raise(match KEYS.iter().find(|known| **known == key) {
         Some(key) => {
             let expected = if *key == "layers" {
@@ -67,7 +77,8 @@ fn wrong(key: &str, value: &Bound<'_, PyAny>) -> PyErr {
     })
 }
 
-fn to_toml(value: &Bound<'_, PyAny>) -> Option<Value> {
+/// A value of TOML; none where lists are in one another more than so many times, as of a list that contains itself.
+fn to_toml(value: &Bound<'_, PyAny>, deepest: usize) -> Option<Value> {
     if let Ok(value) = value.cast::<PyBool>() {
         Some(Value::Boolean(value.is_true()))
     } else if let Ok(value) = value.cast::<PyInt>() {
@@ -78,7 +89,8 @@ fn to_toml(value: &Bound<'_, PyAny>) -> Option<Value> {
         Some(Value::String(value.to_str().ok()?.to_string()))
     } else {
         let list = value.cast::<PyList>().ok()?;
-        list.iter().map(|item| to_toml(&item)).collect::<Option<_>>().map(Value::Array)
+        let deepest = deepest.checked_sub(1)?;
+        list.iter().map(|item| to_toml(&item, deepest)).collect::<Option<_>>().map(Value::Array)
     }
 }
 

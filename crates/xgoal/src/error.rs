@@ -116,6 +116,15 @@ pub enum Error {
         /// What to do about it.
         advice: String,
     },
+    /// The folder that a run writes into is gone, or another is in its place.
+    #[error(
+        "{}: removed or replaced while this run went on; nothing more is written into it",
+        folder.display()
+    )]
+    FolderLost {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// A loss term became NaN or infinite.
     #[error(
         "{stage} epoch {epoch}: {term} is {value}; try a smaller learning rate or check the weights and attributes"

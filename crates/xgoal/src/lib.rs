@@ -44,6 +44,7 @@ pub mod real;
 pub mod run;
 pub mod session;
 pub mod settings;
+pub mod signals;
 pub mod similar;
 pub mod train;
 mod words;

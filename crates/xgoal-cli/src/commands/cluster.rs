@@ -35,6 +35,9 @@ struct Cluster {
 pub fn run(args: &ClusterArgs, output: &Output) -> anyhow::Result<Ending> {
     check_table(args.out.as_deref())?;
     let path = embeddings_of(&args.input.embeddings);
+    if let Some(out) = &args.out {
+        target::check_apart(out, std::slice::from_ref(&path))?;
+    }
     let embeddings = embeddings::read(&path, args.input.format)?;
     let points = &embeddings.matrix;
     if let Some(k) = args.k.filter(|k| *k > points.rows()) {

@@ -1,14 +1,14 @@
 use super::{chosen, load as load_source};
 use crate::Ending;
 use crate::args::EmbedArgs;
-use crate::output::{Output, Usage, count};
+use crate::output::{Output, Usage, count, word};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::embeddings::{self, Format};
 use xgoal::io::manifest::BlockReport;
-use xgoal::io::{model, target, torch};
+use xgoal::io::{model, source, target, torch};
 use xgoal::model::{Model, final_mean};
 use xgoal::run::model_file;
 
@@ -23,14 +23,19 @@ struct Report {
     features: Option<Vec<BlockReport>>,
 }
 
-/// Refuses embeddings that could not be written, or the ids beside them.
-fn check(path: &Path, format: Format) -> xgoal::Result<()> {
-    embeddings::files(path, format).iter().try_for_each(|file| target::check_file(file))
+/// Refuses embeddings that could not be written, or the ids beside them, or that would take the place of what is read.
+fn check(path: &Path, format: Format, read: &[PathBuf]) -> xgoal::Result<()> {
+    embeddings::files(path, format).iter().try_for_each(|file| {
+        target::check_file(file)?;
+        target::check_apart(file, read)
+    })
 }
 
 pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
     let format = format_of(&args.out, args.format)?;
-    check(&args.out, format)?;
+    let read: Vec<PathBuf> =
+        source::files(&args.source)?.into_iter().chain([model_file(&args.model)]).collect();
+    check(&args.out, format, &read)?;
     let Loaded { model, graph, features } = load(args, output)?;
     let mut outputs: Vec<(PathBuf, usize)> = Vec::new();
     if args.per_layer {
@@ -41,7 +46,7 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
                 let message = format!("--per-layer: two layers would be written to {path}");
                 return Err(Usage(message).into());
             }
-            check(&path, format)?;
+            check(&path, format, &read)?;
             outputs.push((path, at));
         }
     }
@@ -67,8 +72,8 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
             count(report.nodes),
             report.dim,
             report.layers.join(", "),
-            args.out.display(),
-            args.source.display()
+            word(&args.out),
+            word(&args.source)
         )
     })?;
     Ok(Ending::Done)

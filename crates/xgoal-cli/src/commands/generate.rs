@@ -1,7 +1,8 @@
 use crate::Ending;
 use crate::args::GenerateArgs;
-use crate::output::{Output, Usage, bytes, count};
+use crate::output::{Output, Usage, bytes, count, word};
 use serde::Serialize;
+use std::path::Path;
 use std::time::Instant;
 use xgoal::graph::planted::{MOST_NODES, Planted};
 use xgoal::io::generate::{self, Generated, MOST_FEATURES, Written};
@@ -82,7 +83,7 @@ fn generated(args: &GenerateArgs) -> anyhow::Result<Generated> {
 }
 
 fn text(report: &Report) -> String {
-    let written = &report.written;
+    let (written, source) = (&report.written, word(Path::new(&report.source)));
     let memory = report.peak_rss_bytes.map_or(String::new(), |b| format!(", {}", bytes(b)));
     let layers: Vec<String> = written
         .layers
@@ -91,7 +92,7 @@ fn text(report: &Report) -> String {
         .collect();
     format!(
         "{}: {} nodes, {} features, layers {} in {:.1} s{memory}\n  \
-         look:  xgoal info {0}\n  learn: xgoal train {0} --out run",
+         look:  xgoal info {source}\n  learn: xgoal train {source} --out run",
         report.source,
         count(written.nodes),
         count(written.features),

@@ -3,10 +3,11 @@ use crate::Ending;
 use crate::args::SimilarArgs;
 use crate::output::{Output, Usage, count};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xgoal::ParseError;
 use xgoal::io::answers;
 use xgoal::io::embeddings::{self, Embeddings};
+use xgoal::io::target;
 use xgoal::run::embeddings_of;
 use xgoal::similar::{Cells, Index, Neighbor};
 
@@ -56,6 +57,10 @@ pub fn run(args: &SimilarArgs, output: &Output) -> anyhow::Result<Ending> {
         return Err(Usage("no nodes: expected one ID or more, or --queries FILE".into()).into());
     }
     let path = embeddings_of(&args.input.embeddings);
+    if let Some(out) = &args.out {
+        let read: Vec<PathBuf> = args.queries.iter().cloned().chain([path.clone()]).collect();
+        target::check_apart(out, &read)?;
+    }
     let embeddings = embeddings::read(&path, args.input.format)?;
     let rows = rows(args, &embeddings, &path)?;
     let index = Index::new((&embeddings.matrix).into())?;
@@ -100,7 +105,7 @@ fn rows(args: &SimilarArgs, embeddings: &Embeddings, path: &Path) -> anyhow::Res
         None => Vec::new(),
     };
     let asked = args.ids.iter().map(String::as_str).chain(queries.iter().map(|q| q.id.as_str()));
-    let rows = embeddings.rows_of(asked).map_err(|e| e.in_file(path))?;
+    let rows = embeddings.rows_of(asked);
     let (given, read) = rows.split_at(args.ids.len());
     if let Some(at) = given.iter().position(Option::is_none) {
         let message = format!("{}: there is no node `{}`", path.display(), args.ids[at]);

@@ -1,6 +1,6 @@
 use super::{load, resolved, resumed, say_decisions};
 use crate::args::TrainArgs;
-use crate::output::{Output, bytes, count};
+use crate::output::{Output, bytes, count, word};
 use crate::progress::Progress;
 use crate::{Ending, interrupt};
 use serde::Serialize;
@@ -49,17 +49,12 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         .with_tensorboard(args.tensorboard);
     let session = start(&plan, &mut folder, output)?;
     let trained = learn(session, output);
-    let outcome = trained.map_err(|error| {
-        let kept = match folder.saved_epochs() {
-            0 => "the run".to_string(),
-            epochs => format!("the run up to epoch {epochs}"),
-        };
-        let message = format!(
-            "{error}; {kept} is kept: xgoal train {} --out {} --resume",
-            args.source.display(),
-            args.out.display()
-        );
-        anyhow::Error::new(error).context(message)
+    let outcome = trained.map_err(|error| match hint(&error, &folder, args) {
+        Some(hint) => {
+            let message = format!("{error}; {hint}");
+            anyhow::Error::new(error).context(message)
+        }
+        None => error.into(),
     })?;
     let report = Report {
         run: args.out.display().to_string(),
@@ -71,6 +66,22 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     };
     output.result(&report, || text(&report, args))?;
     Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Done })
+}
+
+/// What can be done with the run after an error.
+fn hint(error: &xgoal::Error, folder: &RunFolder<'_>, args: &TrainArgs) -> Option<String> {
+    if !folder.is_there() {
+        return None;
+    }
+    if let xgoal::Error::NonFinite { .. } = error {
+        return Some("going on with this run would lead to it again; begin another".into());
+    }
+    let kept = match folder.saved_epochs() {
+        0 => "the run".to_string(),
+        epochs => format!("the run up to epoch {epochs}"),
+    };
+    let (source, out) = (word(&args.source), word(&args.out));
+    Some(format!("{kept} is kept: xgoal train {source} --out {out} --resume"))
 }
 
 /// The folder of a new run, or of one to go on with.
@@ -116,19 +127,19 @@ pub fn learn<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {
-    let run = &report.run;
+    let (run, source) = (word(&args.out), word(&args.source));
     let mut lines = Vec::new();
     if report.interrupted {
         lines.push(format!(
-            "interrupted; {run} holds the embeddings so far\n  go on: xgoal train {} --out {run} --resume",
-            args.source.display()
+            "interrupted; {} holds the embeddings so far\n  go on: xgoal train {source} --out {run} --resume",
+            report.run
         ));
     } else {
         let epochs: u32 = report.stages.iter().map(|s| s.epochs).sum();
         let memory = report.peak_rss_bytes.map_or(String::new(), |b| format!(", {}", bytes(b)));
-        lines.push(format!("{run}: {epochs} epochs in {:.1} s{memory}", report.seconds));
+        lines.push(format!("{}: {epochs} epochs in {:.1} s{memory}", report.run, report.seconds));
     }
-    lines.push(format!("  score: xgoal eval {run} {}", args.source.display()));
-    lines.push(format!("  look:  xgoal report {run} {}", args.source.display()));
+    lines.push(format!("  score: xgoal eval {run} {source}"));
+    lines.push(format!("  look:  xgoal report {run} {source}"));
     lines.join("\n")
 }

@@ -96,9 +96,22 @@ impl Sandbox {
     /// Runs a script of the shell, in which `$0` is the executable.
     #[cfg(unix)]
     pub fn shell(&self, script: &str) -> Outcome {
+        Outcome::of(script.to_string(), self.shell_command(script).output().unwrap())
+    }
+
+    /// Starts such a script and leaves it running, unheard.
+    #[cfg(unix)]
+    pub fn start_shell(&self, script: &str) -> Child {
+        self.shell_command(script).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    #[cfg(unix)]
+    fn shell_command(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script, env!("CARGO_BIN_EXE_xgoal")]).current_dir(self.0.path());
-        Outcome::of(script.to_string(), command.stdin(Stdio::null()).output().unwrap())
+        command.stdin(Stdio::null());
+        hears_signals(&mut command);
+        command
     }
 
     /// Starts `xgoal` and leaves it running, unheard.
@@ -127,6 +140,7 @@ impl Sandbox {
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xgoal"));
         command.args(args).current_dir(self.0.path()).stdin(Stdio::null());
+        hears_signals(&mut command);
         command
     }
 
@@ -135,6 +149,25 @@ impl Sandbox {
         let args = [&["train", source, "--out", run], &QUICK[..], more].concat();
         self.xgoal(&args).done()
     }
+}
+
+/// Has a command hear signals that the tests themselves may have been started to ignore, as jobs in the background are.
+fn hears_signals(command: &mut Command) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt;
+        let reset = || {
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                // SAFETY: one call of the system, which takes no memory and no locks.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec, nothing but these calls.
+        unsafe { command.pre_exec(reset) };
+    }
+    #[cfg(not(unix))]
+    let _ = command;
 }
 
 /// What a command that ended said.

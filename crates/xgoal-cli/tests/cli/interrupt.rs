@@ -18,14 +18,29 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
+/// Longer than signals count as one interruption.
+const LATER: Duration = Duration::from_millis(1300);
+
 fn send_interrupt(child: &Child) {
+    send("INT", 1, child);
+}
+
+/// Sends a signal, several times in a row.
+fn send(signal: &str, times: usize, child: &Child) {
     // The shell's own `kill`, as not every machine has the program.
-    let kill = format!("kill -INT {}", child.id());
+    let kill = format!("kill -{signal} {};", child.id()).repeat(times);
     assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
 }
 
 /// Waits until the run's metrics have this many lines, interrupts, and gives the exit code.
 fn interrupt_after(lines: usize, sandbox: &Sandbox, run: &str, mut child: Child) -> Option<i32> {
+    wait_for(lines, sandbox, run, &mut child);
+    send_interrupt(&child);
+    child.wait().unwrap().code()
+}
+
+/// Waits until the run's metrics have this many lines.
+fn wait_for(lines: usize, sandbox: &Sandbox, run: &str, child: &mut Child) {
     let metrics = sandbox.path(run).join("metrics.jsonl");
     let started = Instant::now();
     while std::fs::read_to_string(&metrics).map_or(0, |t| t.lines().count()) < lines {
@@ -33,8 +48,49 @@ fn interrupt_after(lines: usize, sandbox: &Sandbox, run: &str, mut child: Child)
         assert!(started.elapsed() < Duration::from_secs(120), "no {lines} epochs in sight");
         std::thread::sleep(Duration::from_millis(2));
     }
-    send_interrupt(&child);
-    child.wait().unwrap().code()
+}
+
+/// Training that nobody would wait for.
+const ENDLESS: [&str; 9] = [
+    "train",
+    "graph.npz",
+    "--quiet",
+    "--set",
+    "max_epochs=1000000",
+    "--set",
+    "patience=1000000",
+    "--out",
+    "run",
+];
+
+#[test]
+fn signals_that_come_together_are_one_interruption() {
+    let sandbox = sandbox();
+    // As `timeout` does, which signals the process and its group.
+    for times in [2, 5] {
+        let mut child = sandbox.start(&ENDLESS);
+        wait_for(3, &sandbox, "run", &mut child);
+        send("INT", times, &child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        sandbox.xgoal(&["eval", "run", "graph.npz"]).done();
+        std::fs::remove_dir_all(sandbox.path("run")).unwrap();
+    }
+}
+
+#[test]
+fn signals_ignored_from_the_start_stay_so() {
+    let sandbox = sandbox();
+    for (ignored, other) in [("HUP", "INT"), ("INT", "HUP")] {
+        let script = format!("trap '' {ignored}; exec \"$0\" {}", ENDLESS.join(" "));
+        let mut child = sandbox.start_shell(&script);
+        wait_for(3, &sandbox, "run", &mut child);
+        send(ignored, 1, &child);
+        let epochs = sandbox.metrics("run").len();
+        wait_for(epochs + 20, &sandbox, "run", &mut child);
+        send(other, 1, &child);
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        std::fs::remove_dir_all(sandbox.path("run")).unwrap();
+    }
 }
 
 #[test]
@@ -174,7 +230,7 @@ fn a_second_interruption_ends_it_though_nobody_reads_the_answer_to_the_first() {
     std::thread::spawn(move || while full.write_all(&[b' '; 4096]).is_ok() {});
     std::thread::sleep(Duration::from_millis(500));
     send_interrupt(&child);
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(LATER);
     assert!(child.try_wait().unwrap().is_none(), "clusters are still being found");
     send_interrupt(&child);
     let started = Instant::now();
@@ -203,6 +259,7 @@ fn an_interruption_is_answered_at_once() {
     std::thread::sleep(Duration::from_millis(300));
     send_interrupt(&child);
     while !lines.recv_timeout(soon).unwrap().starts_with("stopping after this epoch") {}
+    std::thread::sleep(LATER);
     assert!(child.try_wait().unwrap().is_none(), "clusters are still being found");
     send_interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -213,7 +270,7 @@ fn an_interruption_is_answered_at_once() {
     }
     std::thread::sleep(Duration::from_millis(300));
     send_interrupt(&quiet);
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(LATER);
     send_interrupt(&quiet);
     let mut said = String::new();
     quiet.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -228,7 +285,7 @@ fn a_terminal_shows_that_clusters_are_being_found() {
         return;
     }
     let train = LONG.join(" ");
-    // Two seconds are enough to see it; then it is interrupted twice.
+    // Two seconds are enough to see it; then it is ended.
     let outcome = sandbox.shell(&format!(
         "script -qfec \"timeout -s INT -k 1 2 $0 {train}\" screen.txt > shown.txt; echo done"
     ));

@@ -2,6 +2,7 @@
 
 use crate::common::{Sandbox, assert_says, planted};
 use crate::npz::Npz;
+use std::io::Read;
 use std::process::Child;
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
@@ -174,8 +175,79 @@ fn numbers_that_leave_the_range_stop_training_and_the_last_good_state_stays() {
     let wild = ["--set", "warmup=off", "--set", "lr=1e38", "--save-every", "1"];
     let outcome = sandbox.xgoal(&[&train("run")[..8], &wild].concat());
     let message = outcome.refused_after_words(3);
-    assert_says(&message, &["joint epoch ", " is ", "try a smaller learning rate", "is kept"]);
+    assert_says(
+        &message,
+        &["joint epoch ", " is ", "try a smaller learning rate", "begin another"],
+    );
     let resume = ["train", "graph.npz", "--out", "run", "--resume", "--save-every", "1"];
     let again = sandbox.xgoal(&resume);
     assert_eq!(again.refused_after_words(3), message, "the state leads to the same end");
+}
+
+#[test]
+fn a_run_whose_folder_was_replaced_writes_nothing_into_it() {
+    let sandbox = sandbox();
+    sandbox.xgoal(&train("whole")).done();
+    let endless = ["--set", "max_epochs=1000000", "--set", "patience=1000000", "--seed", "1"];
+    let begin = || {
+        let mut child = sandbox.start_heard(&[&train("run")[..], &endless].concat());
+        while lines(&sandbox, "run") < 3 {
+            assert!(child.try_wait().unwrap().is_none(), "ended before its folder was replaced");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::fs::remove_dir_all(sandbox.path("run")).unwrap_or_else(|_| {
+            // A file came while the folder was emptied.
+            std::fs::remove_dir_all(sandbox.path("run")).unwrap();
+        });
+        child
+    };
+    let refused = |mut child: Child| {
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{said}");
+        assert_says(&said, &["error: "]);
+        assert!(!said.contains("--resume"), "{said}");
+        said
+    };
+    refused(begin());
+    assert!(!sandbox.exists("run"), "nothing is made again");
+
+    let first = begin();
+    sandbox.xgoal(&train("run")).done();
+    refused(first);
+    sandbox.assert_same_runs("run", "whole");
+}
+
+#[test]
+fn a_link_in_a_run_s_folder_leads_to_no_harm() {
+    let sandbox = killed();
+    let link = |name: &str| {
+        sandbox.write("victim", "precious");
+        let path = sandbox.path(name);
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink("../victim", path).unwrap();
+    };
+    for name in ["run/.lock", "run/metrics.jsonl"] {
+        let kept = std::fs::read(sandbox.path(name)).unwrap();
+        link(name);
+        let message = sandbox.xgoal(&resume("run")).refused_after_words(3);
+        assert_says(&message, &[name]);
+        assert_eq!(sandbox.text("victim"), "precious");
+        std::fs::remove_file(sandbox.path(name)).unwrap();
+        sandbox.write(name, kept);
+    }
+    sandbox.xgoal(&resume("run")).done();
+    sandbox.assert_same_runs("run", "whole");
+    std::fs::create_dir(sandbox.path("new")).unwrap();
+    for name in ["new/.lock", "new/metrics.jsonl", "new/model.safetensors"] {
+        link(name);
+        for there in [true, false] {
+            if !there {
+                std::fs::remove_file(sandbox.path("victim")).unwrap();
+            }
+            assert_says(&sandbox.xgoal(&train("new")).refused_after_words(3), &[name]);
+            assert_eq!(sandbox.exists("victim"), there);
+        }
+        std::fs::remove_file(sandbox.path(name)).unwrap();
+    }
 }

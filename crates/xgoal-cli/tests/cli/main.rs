@@ -13,6 +13,8 @@ mod embed;
 mod eval;
 mod formats;
 mod generate;
+#[cfg(unix)]
+mod guards;
 mod info;
 #[cfg(unix)]
 mod interrupt;

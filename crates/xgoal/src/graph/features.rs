@@ -72,6 +72,17 @@ pub struct Scale {
     pub deviation: f64,
 }
 
+impl Scale {
+    /// A number's distance from the mean, in standard deviations.
+    pub fn standard(&self, value: f64) -> f64 {
+        match value - self.mean {
+            distance if distance.is_finite() => distance / self.deviation,
+            // Each by itself is a number.
+            _ => value / self.deviation - self.mean / self.deviation,
+        }
+    }
+}
+
 /// The categories of a table column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Categories {

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::random::{Purpose, Stream};
 use features::FeatureSpace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -183,7 +183,8 @@ impl MultiplexGraph {
         if nodes > u32::MAX as usize {
             return Err(Error::Data(format!("{nodes} nodes; expected at most {}", u32::MAX)));
         }
-        for (i, layer) in layers.iter().enumerate() {
+        let mut names = HashSet::new();
+        for layer in &layers {
             let (rows, cols) = (layer.adjacency.rows(), layer.adjacency.cols());
             if rows != cols || rows != nodes {
                 return Err(Error::Data(format!(
@@ -192,7 +193,7 @@ impl MultiplexGraph {
                     layer.name
                 )));
             }
-            if layers[..i].iter().any(|other| other.name == layer.name) {
+            if !names.insert(&layer.name) {
                 return Err(Error::Data(format!("two layers are called `{}`", layer.name)));
             }
             check_finite(&format!("layer `{}`", layer.name), &layer.adjacency)?;

@@ -29,6 +29,9 @@ const DIRECTIONS: usize = 12;
 /// Vectors that are iterated: a few more, so that those that are counted converge.
 const VECTORS: usize = 16;
 const ITERATIONS: usize = 30;
+/// So many times as many columns as rows, and vectors of the rows' length are iterated instead: M M^T has the same
+/// eigenvalues, and vectors as long as a dictionary take most of the time.
+const WIDE: usize = 8;
 
 /// (column, value), by column.
 type Row = Vec<(u32, f32)>;
@@ -220,23 +223,32 @@ fn eigenvalues(mut rows: Vec<Row>) -> Vec<f64> {
         row.iter().for_each(|(column, v)| transposed[*column as usize].push((r as u32, *v)));
     }
     let times = |matrix: &[Row], by: &[f64]| -> Vec<f64> {
-        let product = |row: &Row| {
-            let mut sums = vec![0.0; width];
+        let mut products = vec![0.0; matrix.len() * width];
+        products.par_chunks_exact_mut(width).zip(matrix).for_each(|(sums, row)| {
             for (at, v) in row {
                 let from = &by[*at as usize * width..][..width];
                 sums.iter_mut().zip(from).for_each(|(sum, x)| *sum += f64::from(*v) * x);
             }
-            sums
-        };
-        matrix.par_iter().flat_map_iter(product).collect()
+        });
+        products
     };
-    let product = |basis: &[f64]| {
+    let by_columns = |basis: &[f64]| {
         let mut projected = times(&rows, basis);
         centre(&mut projected, width);
         times(&transposed, &projected)
     };
-    let start = stream(3);
-    leading(columns, width, ITERATIONS, |i| start.normal(i as u64), product).values
+    let by_rows = |basis: &[f64]| {
+        let mut basis = basis.to_vec();
+        centre(&mut basis, width);
+        let mut projected = times(&rows, &times(&transposed, &basis));
+        centre(&mut projected, width);
+        projected
+    };
+    let start = |i: usize| stream(3).normal(i as u64);
+    match columns > WIDE * rows.len() {
+        true => leading(rows.len(), width, ITERATIONS, start, by_rows).values,
+        false => leading(columns, width, ITERATIONS, start, by_columns).values,
+    }
 }
 
 #[cfg(test)]
@@ -244,6 +256,29 @@ mod tests {
     use super::*;
     use crate::graph::Layer;
     use crate::matrix::Matrix;
+
+    #[test]
+    fn few_rows_of_many_columns_have_the_eigenvalues_of_their_columns() {
+        // 40 rows in two groups, of 3 columns each and of many that hardly count.
+        let entry = |r: u32, c: u32| {
+            let own = if c % 2 == r % 2 { 1.0 } else { 0.0 };
+            (c, own + 1e-4 * stream(9).normal(u64::from(400 * r + c)) as f32)
+        };
+        let rows = |columns: u32| -> Vec<Row> {
+            (0..40).map(|r| (0..columns).map(|c| entry(r, c)).collect()).collect()
+        };
+        // On either side of the limit, with columns of zeros.
+        let narrow = rows(6);
+        let mut wide = narrow.clone();
+        for (r, row) in wide.iter_mut().enumerate() {
+            row.extend((0..10).map(|c| (6 + 10 * r as u32 + c, 0.0)));
+        }
+        let (narrow, wide) = (eigenvalues(narrow), eigenvalues(wide));
+        assert!((narrow[0] - 60.0).abs() < 0.1, "{narrow:?}");
+        for (i, of_columns) in narrow.iter().enumerate() {
+            assert!((of_columns - wide[i]).abs() < 1e-6 * narrow[0], "{narrow:?} {wide:?}");
+        }
+    }
 
     /// Four classes of 100 nodes, attributes of which `apart` is theirs and the rest noise, and a layer of 8 edges a
     /// node of which a share stays within the class.

@@ -2,18 +2,23 @@
 
 use crate::error::{Error, Result};
 use crate::matrix::Csr;
+use std::collections::{HashMap, HashSet};
 
 /// The layers that names stand for, by their places among those available: one, or those that are added up.
 pub fn resolve(names: &[String], available: &[String]) -> Result<Vec<Vec<usize>>> {
-    let place = |name: &str| available.iter().position(|other| other == name);
+    // Of equal names the first.
+    let places = available.iter().enumerate().rev().map(|(at, name)| (name.as_str(), at));
+    let places: HashMap<&str, usize> = places.collect();
+    let place = |name: &str| places.get(name).copied();
     let twice = |name: &str| Error::Setting {
         key: "layers",
         found: format!("`{name}` twice"),
         expected: "each layer once".into(),
     };
     let mut resolved = Vec::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        if names[..i].contains(name) {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
             return Err(twice(name));
         }
         let places: Option<Vec<usize>> = match place(name) {
@@ -23,8 +28,9 @@ pub fn resolve(names: &[String], available: &[String]) -> Result<Vec<Vec<usize>>
         let Some(places) = places else {
             return Err(Error::UnknownLayer { name: name.clone(), available: available.into() });
         };
-        if let Some(again) = (1..places.len()).find(|k| places[..*k].contains(&places[*k])) {
-            return Err(twice(&available[places[again]]));
+        let mut added = HashSet::new();
+        if let Some(again) = places.iter().find(|place| !added.insert(**place)) {
+            return Err(twice(&available[*again]));
         }
         resolved.push(places);
     }

@@ -3,7 +3,8 @@
 use super::embeddings::Embeddings;
 use super::table::write::{self, Values};
 use super::table::{Format, Table};
-use crate::error::{Error, ParseError, Result};
+use crate::error::{ParseError, Result};
+use crate::io::open;
 use crate::similar::Neighbor;
 use std::path::Path;
 
@@ -35,10 +36,7 @@ fn queries(path: &Path) -> Result<Vec<Query>> {
         let query = |row| Query { id: ids.get(row).to_owned(), place: rows.place(row) };
         return Ok((0..rows.count).map(query).collect());
     }
-    let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
-        _ => Error::io(path, e),
-    })?;
+    let text = open::text(path)?;
     let query = |(at, line): (usize, &str)| {
         let place = format!("line {}", at + 1);
         match line {

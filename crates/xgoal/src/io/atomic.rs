@@ -108,8 +108,9 @@ fn beside(
     let prefix = temporary_prefix(path);
     let mut temporary = tempfile::Builder::new();
     let temporary = temporary.prefix(&prefix).rand_bytes(RANDOM).permissions_like_a_new_file();
-    let mut file = unfinished::begin(|| temporary.tempfile_in(folder), |file| file.path())
-        .map_err(|e| refusal(folder, e))?;
+    let mut file =
+        unfinished::begin(|| temporary.tempfile_in(folder), |file| file.path().to_path_buf())
+            .map_err(|e| refusal(folder, e))?;
     content(file.as_file_mut()).map_err(error)?;
     file.as_file().sync_all().map_err(error)?;
     Ok(file)
@@ -164,7 +165,8 @@ fn temporary_prefix(path: &Path) -> String {
 /// Refuses a folder that no file can be written into.
 pub(crate) fn try_in(folder: &Path) -> Result<()> {
     let make = || tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder);
-    let file = unfinished::begin(make, |file| file.path()).map_err(|e| refusal(folder, e))?;
+    let file = unfinished::begin(make, |file| file.path().to_path_buf())
+        .map_err(|e| refusal(folder, e))?;
     let begun = file.path().to_path_buf();
     unfinished::complete(&begun, || drop(file));
     Ok(())

@@ -40,6 +40,11 @@ impl Budget {
         Self::within(size, machine::available_bytes())
     }
 
+    /// The same for what is not kept, whatever memory there is.
+    pub(crate) fn for_stream(size: u64) -> Self {
+        Self::within(size, None)
+    }
+
     fn within(size: u64, available: Option<u64>) -> Self {
         let most = (1u64 << 30).saturating_add(size.saturating_mul(64));
         match available.map(|bytes| bytes / 2) {

@@ -16,12 +16,8 @@ const CHUNK: usize = 1 << 16;
 
 /// Opens a file, with the memory its arrays may take.
 pub(crate) fn open(path: &Path) -> Result<(BufReader<File>, Budget), Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
-    let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
-    if metadata.is_dir() {
-        return Err(ParseError::new("a folder; expected a file").in_file(path));
-    }
-    Ok((BufReader::with_capacity(CHUNK, file), Budget::for_file(metadata.len())))
+    let (file, length) = super::open::file(path)?;
+    Ok((BufReader::with_capacity(CHUNK, file), Budget::for_file(length)))
 }
 
 /// A file's name without folder and extension, for arrays that have no name of their own.

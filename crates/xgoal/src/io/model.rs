@@ -9,9 +9,9 @@
 //! attributes `features`, what each column is, as JSON, and `graph`, what tells the graph that was trained on from others, as
 //! JSON. Files of the first release have only the first three.
 
-use super::atomic;
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
 use super::torch::{self, Tensor};
+use super::{atomic, open};
 use crate::error::{Error, ParseError, Result};
 use crate::graph::preprocess::Columns;
 use crate::matrix::Dense;
@@ -72,8 +72,7 @@ fn content(model: &Model) -> (Tensors<'_>, BTreeMap<String, String>) {
 
 /// Reads a model file.
 pub fn read(path: &Path) -> Result<Model> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    from_bytes(&bytes).map_err(|e| in_file(e, path))
+    from_bytes(&open::mapped_for_copy(path)?).map_err(|e| in_file(e, path))
 }
 
 /// JSON in a file's metadata, if it is there.

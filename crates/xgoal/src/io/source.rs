@@ -17,7 +17,8 @@ use crate::graph::{Labels, Layer, MultiplexGraph, Splits, sums};
 use crate::machine;
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::words::quoted;
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 /// Reads a graph, with the named layers in that order, or all the source has.
 pub fn read_source(path: &Path, layers: Option<&[String]>) -> Result<MultiplexGraph> {
@@ -51,6 +52,14 @@ pub fn load(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, O
         other => other,
     })?;
     Ok((graph.read_from(path), None))
+}
+
+/// Every file that a source consists of.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    match super::manifest::manifest_of(path) {
+        Some(manifest) => super::manifest::files(&manifest),
+        None => Ok(vec![path.to_path_buf()]),
+    }
 }
 
 /// Makes a graph of named arrays.
@@ -93,7 +102,8 @@ pub fn assemble(arrays: Vec<NamedArray>, layers: Option<&[String]>) -> Result<Mu
         }
         other => other,
     })?;
-    let wanted = |at: usize| resolved.as_ref().is_none_or(|r| r.iter().flatten().any(|p| *p == at));
+    let wanted: Option<HashSet<usize>> = resolved.map(|r| r.into_iter().flatten().collect());
+    let wanted = |at: usize| wanted.as_ref().is_none_or(|wanted| wanted.contains(&at));
     let mut found = Vec::new();
     for (at, (name, array)) in candidates.into_iter().enumerate() {
         // Numbers and short vectors beside the matrices are the file's own business.

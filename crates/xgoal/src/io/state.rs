@@ -1,9 +1,9 @@
 //! The saved state of a training that is not over: what `--resume` needs.
 
-use super::atomic;
 use super::tensors::{TensorFile, Tensors, in_file, wrong};
+use super::{atomic, open};
 use crate::engine::{EngineState, Prototypes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Fingerprint;
 use crate::settings::{Config, Settings};
 use crate::train::Progress;
@@ -77,8 +77,7 @@ pub fn write(path: &Path, previous: &Path, state: &State<'_>) -> Result<()> {
 
 /// Reads a state.
 pub fn read(path: &Path) -> Result<SavedState> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    parse(&bytes).map_err(|e| in_file(e, path))
+    parse(&open::mapped_for_copy(path)?).map_err(|e| in_file(e, path))
 }
 
 fn parse(bytes: &[u8]) -> Result<SavedState> {

@@ -1,8 +1,8 @@
 //! Whether something can be written, found out before the work that leads to it.
 
-use super::atomic;
+use super::{atomic, unfinished};
 use crate::error::{Error, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Refuses a file that could not be written: there is a folder or a device of that name, or no folder to put it into.
 pub fn check_file(path: &Path) -> Result<()> {
@@ -36,11 +36,26 @@ pub fn check_folder(path: &Path) -> Result<()> {
 /// Refuses a folder that could not be made or written into, or holds a source.
 pub fn check_for_source(path: &Path) -> Result<()> {
     check_folder(path)?;
-    if path.join("graph.toml").exists() {
+    let manifest = path.join("graph.toml");
+    if manifest.exists() && !unfinished::is_left(&manifest) {
         let path = path.display();
         return Err(Error::Data(format!("{path}: there is already a source here")));
     }
     Ok(())
+}
+
+/// Refuses a file that would take the place of one that is read, by whatever name.
+pub fn check_apart(out: &Path, read: &[PathBuf]) -> Result<()> {
+    let Ok(there) = out.canonicalize() else { return Ok(()) };
+    let same = |file: &&PathBuf| file.canonicalize().is_ok_and(|file| file == there);
+    match read.iter().find(same) {
+        None => Ok(()),
+        Some(file) => Err(Error::Data(format!(
+            "{}: would take the place of {}, which is read; choose another file",
+            out.display(),
+            file.display()
+        ))),
+    }
 }
 
 /// Makes a folder, and those it is in, where they are not there.

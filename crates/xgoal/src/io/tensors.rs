@@ -145,6 +145,10 @@ pub(crate) fn in_file(error: Error, path: &Path) -> Error {
     match error {
         Error::Parse { source, .. } => source.in_file(path),
         Error::Data(message) => Error::Data(format!("{}: {message}", path.display())),
+        // Not what the user asked for but what stands in the file.
+        Error::Setting { .. } | Error::UnknownSetting { .. } | Error::UnknownLayer { .. } => {
+            ParseError::new(format!("`config` in the file's metadata: {error}")).in_file(path)
+        }
         other => other,
     }
 }

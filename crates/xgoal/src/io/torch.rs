@@ -13,9 +13,10 @@ use std::path::Path;
 
 use zip::ZipArchive;
 
-use super::archive;
+use super::build::Budget;
 use super::decode::{Endian, Number, beginning, to_f32};
 use super::pickle::{self, Dialect, Object, Strided, Work};
+use super::{archive, open};
 use crate::error::{Error, ParseError, Result};
 use crate::words::quoted;
 
@@ -61,9 +62,8 @@ pub fn is_checkpoint(path: &Path) -> Result<bool> {
 
 fn first_bytes(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LEGACY_MAGIC.len() as u64).read_to_end(&mut bytes))
-        .map_err(|e| Error::io(path, e))?;
+    let (file, _) = open::file(path)?;
+    file.take(LEGACY_MAGIC.len() as u64).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
     Ok(bytes)
 }
 
@@ -87,8 +87,7 @@ pub fn read_state_dict(path: &Path) -> Result<Vec<Tensor>> {
         };
         return Err(ParseError::at(0, message).in_file(path));
     }
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
-    let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    let (file, length) = open::file(path)?;
     Checkpoint::open(BufReader::new(file))
         .and_then(|checkpoint| checkpoint.tensors(length))
         .map_err(|e| e.in_file(path))
@@ -148,7 +147,7 @@ impl Checkpoint {
         let longest = file_length.saturating_mul(UNPACKED).saturating_add(1 << 20);
         let program = self.entry("data.pkl", longest.min(LONGEST_PICKLE))?;
         let (heap, root) = pickle::load(&program, Dialect::Torch)?;
-        let mut work = Work::for_file(file_length);
+        let (mut work, mut memory) = (Work::for_file(file_length), Budget::for_file(file_length));
         let mut tensors = Vec::new();
         for (name, value, at) in pickle::entries(&heap, root)? {
             let named = |e: ParseError| ParseError {
@@ -160,13 +159,19 @@ impl Checkpoint {
                 let message = format!("found {}, expected a tensor", heap.describe(value));
                 return Err(named(ParseError::new(message)));
             };
-            let values = self.values(strided, &mut work, at).map_err(named)?;
+            let values = self.values(strided, &mut work, &mut memory, at).map_err(named)?;
             tensors.push(Tensor { name: name.to_owned(), shape: strided.shape.clone(), values });
         }
         Ok(tensors)
     }
 
-    fn values(&mut self, tensor: &Strided, work: &mut Work, at: u64) -> Parsed<Vec<f32>> {
+    fn values(
+        &mut self,
+        tensor: &Strided,
+        work: &mut Work,
+        memory: &mut Budget,
+        at: u64,
+    ) -> Parsed<Vec<f32>> {
         let count = element_count(tensor)?;
         let storage = &tensor.storage;
         let number = Number { kind: storage.kind, endian: self.endian };
@@ -175,6 +180,8 @@ impl Checkpoint {
             .checked_mul(number.size())
             .ok_or_else(|| ParseError::new(format!("found {} elements", storage.length)))?;
         work.spend(bytes, at)?;
+        // The bytes, their numbers and those of the tensor.
+        memory.take((bytes as u64).saturating_add(4 * (storage.length as u64 + count as u64)))?;
         let raw = self.entry(&format!("data/{}", storage.key), bytes as u64)?;
         if raw.len() != bytes {
             let (found, key) = (raw.len(), quoted(&storage.key));

@@ -68,6 +68,11 @@ impl Metrics {
     /// these are there. A line before the last of them that is no epoch's, or not in its place, is an error.
     pub fn reopen(path: PathBuf, stages: &[StageReport]) -> Result<(Self, u64)> {
         let error = |e| Error::io(&path, e);
+        // Cutting it back would cut what a link leads to.
+        if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+            let message = "no ordinary file; expected the run's own metrics";
+            return Err(ParseError::new(message).in_file(&path));
+        }
         let mut options = OpenOptions::new();
         let options = options.read(true).append(true).create(true);
         let file = options.open(&path).map_err(error)?;
@@ -175,6 +180,18 @@ mod tests {
         }
         std::fs::remove_file(&path).unwrap();
         assert_eq!(Metrics::reopen(path, &ran(&[("joint", 3)])).unwrap().1, 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_leads_to_is_not_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, victim] = ["metrics.jsonl", "victim"].map(|name| folder.path().join(name));
+        std::fs::write(&victim, line("joint", 0)).unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        let message = Metrics::reopen(path, &[]).unwrap_err().to_string();
+        assert!(message.contains("metrics.jsonl: no ordinary file"), "{message}");
+        assert_eq!(std::fs::read_to_string(victim).unwrap(), line("joint", 0));
     }
 
     #[test]

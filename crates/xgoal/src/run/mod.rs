@@ -165,6 +165,7 @@ impl Run {
     /// Makes the folder, takes it and begins a run on a graph in it. A folder that already holds a run is refused.
     pub fn create(folder: &Path, config: &Config, graph: Fingerprint) -> Result<Self> {
         let lock = take_free(folder)?;
+        lock.check()?;
         let metrics = Metrics::create(metrics_path(folder))?;
         let run = Self::new(folder.to_path_buf(), lock, metrics, graph, 0);
         run.checkpoints.clear()?;
@@ -259,6 +260,11 @@ impl Run {
         self
     }
 
+    /// Whether its folder is still the one it was begun in.
+    pub fn is_there(&self) -> bool {
+        self.lock.check().is_ok()
+    }
+
     /// What the user should know about how the folder was found.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
@@ -276,6 +282,7 @@ impl Run {
 
     /// Takes down an epoch of the trainer, and saves where it stands when that is due.
     pub fn epoch<E: Engine>(&mut self, record: &EpochRecord, trainer: &Trainer<E>) -> Result<()> {
+        self.lock.check()?;
         self.metrics.append(record)?;
         if let Some(events) = &mut self.events {
             events.record(record)?;
@@ -308,16 +315,19 @@ impl Run {
         progress: &Progress,
         engine: Option<&EngineState>,
     ) -> Result<()> {
+        self.lock.check()?;
         self.checkpoints.write(&State { config, progress, engine, graph: &self.graph })
     }
 
     /// Keeps the model that the joint stage starts from.
     pub fn keep_warmup(&self, model: &Model) -> Result<()> {
+        self.lock.check()?;
         model::write(&warmup_path(&self.folder), model)
     }
 
     /// Writes what was chosen where settings are `auto` into the settings' file.
     pub fn keep_choice<E: Engine>(&self, trainer: &Trainer<E>) -> Result<()> {
+        self.lock.check()?;
         write_config(&self.folder, trainer.config(), trainer.progress())
     }
 
@@ -329,17 +339,21 @@ impl Run {
         rows: Rows<'_>,
         interrupted: bool,
     ) -> Result<()> {
+        self.lock.check()?;
         let file = embeddings_file(&self.folder, self.format);
         let written = embeddings::write(&file, self.format, mean, rows)?;
+        self.lock.check()?;
         // A run that went on in another format keeps one file of embeddings.
         for other in embeddings_files(&self.folder) {
             if !written.contains(&other) && other.exists() {
                 std::fs::remove_file(&other).map_err(|e| Error::io(&other, e))?;
             }
         }
+        self.lock.check()?;
         model::write(&model_path(&self.folder), model)?;
         if !interrupted {
             self.metrics.sync()?;
+            self.lock.check()?;
             self.checkpoints.remove()?;
             self.lock.remove()?;
             atomic::sync_folder(&self.folder)?;
@@ -385,7 +399,9 @@ fn check_free(folder: &Path) -> Result<()> {
         )));
     }
     // A run that was killed as it began may have left metrics without a line.
-    let holds = |path: &PathBuf| path.metadata().is_ok_and(|found| found.len() > 0);
+    let holds = |path: &PathBuf| {
+        path.symlink_metadata().is_ok_and(|found| found.is_symlink() || found.len() > 0)
+    };
     match all_files(folder).find(holds) {
         Some(path) => Err(Error::Data(format!(
             "{}: a file of no run, which this one would write over; choose another folder",

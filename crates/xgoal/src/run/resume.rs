@@ -78,6 +78,7 @@ impl Unfinished {
                 folder.display()
             )));
         }
+        lock.check()?;
         for file in own_files(&folder) {
             atomic::clear(&file)?;
         }

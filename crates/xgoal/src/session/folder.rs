@@ -95,6 +95,11 @@ impl<'a> RunFolder<'a> {
         self.run().map_or(Saves::default(), Run::saves)
     }
 
+    /// Whether the folder is still the one the run was begun in.
+    pub fn is_there(&self) -> bool {
+        self.run().is_some_and(Run::is_there)
+    }
+
     /// Epochs that the last state knows of.
     pub fn saved_epochs(&self) -> u64 {
         self.run().map_or(0, Run::saved_epochs)

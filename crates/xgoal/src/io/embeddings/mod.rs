@@ -24,6 +24,8 @@ use crate::io::table::write::Values;
 use crate::io::table::{Format as TableFormat, Ids};
 use crate::matrix::Dense;
 use crate::settings::choices::choices;
+use foldhash::fast::RandomState;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 choices! {
@@ -96,24 +98,32 @@ impl Embeddings {
         self.ids.as_ref().map_or_else(|| row.to_string(), |ids| ids[row].clone())
     }
 
-    /// The row of each id, where there is one; an id that stands for two rows is an error.
-    pub fn rows_of<'a>(
-        &self,
-        ids: impl IntoIterator<Item = &'a str>,
-    ) -> std::result::Result<Vec<Option<u32>>, ParseError> {
+    /// Refuses an id that stands for two rows.
+    fn check_ids(&self) -> std::result::Result<(), ParseError> {
+        let mut seen = HashSet::with_hasher(RandomState::default());
+        match self.ids.iter().flatten().find(|id| !seen.insert(id.as_str())) {
+            None => Ok(()),
+            Some(id) => {
+                let id = crate::words::quoted(id);
+                Err(ParseError::new(format!(
+                    "the id {id} stands for two rows; expected an id for each"
+                )))
+            }
+        }
+    }
+
+    /// The row of each id, where there is one.
+    pub fn rows_of<'a>(&self, ids: impl IntoIterator<Item = &'a str>) -> Vec<Option<u32>> {
         let Some(own) = &self.ids else {
             let rows = self.matrix.rows() as u32;
             let row = |id: &str| id.parse().ok().filter(|r: &u32| *r < rows && r.to_string() == id);
-            return Ok(ids.into_iter().map(row).collect());
+            return ids.into_iter().map(row).collect();
         };
         let mut row_of = Ids::default();
-        for id in own {
-            if !row_of.insert(id).1 {
-                let id = crate::words::quoted(id);
-                return Err(ParseError::new(format!("the id {id} stands for two rows")));
-            }
-        }
-        Ok(ids.into_iter().map(|id| row_of.get(id)).collect())
+        own.iter().for_each(|id| {
+            row_of.insert(id);
+        });
+        ids.into_iter().map(|id| row_of.get(id)).collect()
     }
 }
 
@@ -233,6 +243,7 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Embeddings> {
         ))
         .in_file(path));
     }
+    embeddings.check_ids().map_err(|e| e.in_file(path))?;
     Ok(embeddings)
 }
 
@@ -249,7 +260,7 @@ pub fn read_for(path: &Path, format: Option<Format>, graph: &MultiplexGraph) -> 
         return Err(Error::Data(message));
     }
     let ids: Vec<String> = (0..graph.nodes()).map(|n| graph.id(n)).collect();
-    let rows = embeddings.rows_of(ids.iter().map(String::as_str)).map_err(|e| e.in_file(path))?;
+    let rows = embeddings.rows_of(ids.iter().map(String::as_str));
     let rows = rows.into_iter().zip(&ids).map(|(row, id)| {
         row.ok_or_else(|| Error::Data(format!("{}: no row for the node `{id}`", path.display())))
     });

@@ -2,7 +2,7 @@
 
 use super::{Embeddings, Rows};
 use crate::error::{Error, ParseError, Result};
-use crate::io::{atomic, npy};
+use crate::io::{atomic, npy, open};
 use crate::matrix::Dense;
 use std::path::{Path, PathBuf};
 
@@ -43,13 +43,12 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<
 pub(super) fn read(path: &Path) -> Result<Embeddings> {
     let matrix = npy::read_f32_matrix(path)?;
     let (lines, json) = (ids_path(path), json_path(path));
-    let text = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::io(path, e));
     let (ids, file): (Vec<String>, _) = if json.exists() {
-        let list = serde_json::from_str(&text(&json)?);
+        let list = serde_json::from_str(&open::text(&json)?);
         let wrong = |e| ParseError::new(format!("not a JSON list of ids: {e}")).in_file(&json);
         (list.map_err(wrong)?, json)
     } else if lines.exists() {
-        (text(&lines)?.lines().map(str::to_owned).collect(), lines)
+        (open::text(&lines)?.lines().map(str::to_owned).collect(), lines)
     } else {
         return Ok(Embeddings { ids: None, matrix });
     };

@@ -4,8 +4,8 @@
 //! and a backslash of an id are written as in Rust: `\t`, `\n`, `\r`, `\\`.
 
 use super::{Embeddings, Rows};
-use crate::error::{Error, ParseError, Result};
-use crate::io::atomic;
+use crate::error::{ParseError, Result};
+use crate::io::{atomic, open};
 use crate::matrix::Dense;
 use std::path::{Path, PathBuf};
 
@@ -46,12 +46,11 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {
-    let text = |path: &Path| std::fs::read_to_string(path).map_err(|e| Error::io(path, e));
     let wrong = |line: usize, message: String| {
         ParseError::new(format!("line {line}: {message}")).in_file(path)
     };
     let (mut values, mut rows, mut cols) = (Vec::new(), 0, None);
-    for (i, line) in text(path)?.lines().enumerate() {
+    for (i, line) in open::text(path)?.lines().enumerate() {
         let before = values.len();
         for word in line.split('\t') {
             let value = word.parse::<f32>().ok().filter(|v| v.is_finite());
@@ -67,7 +66,7 @@ pub(super) fn read(path: &Path) -> Result<Embeddings> {
     let metadata = metadata_path(path);
     let mut ids = None;
     if metadata.exists() {
-        let text = text(&metadata)?;
+        let text = open::text(&metadata)?;
         let lines = text.lines().skip(usize::from(text.lines().next() == Some(HEADER)));
         let id = |line: &str| unescaped(line.split('\t').next().unwrap_or_default());
         ids = Some(lines.map(id).collect());

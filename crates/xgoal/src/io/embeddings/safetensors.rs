@@ -3,8 +3,8 @@
 
 use super::{Embeddings, Rows};
 use crate::error::{Error, Result};
-use crate::io::atomic;
 use crate::io::tensors::{TensorFile, Tensors, in_file, wrong};
+use crate::io::{atomic, open};
 use crate::matrix::Dense;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    let bytes = open::mapped_for_copy(path)?;
     let parse = || {
         let file = TensorFile::parse(&bytes, FORMAT, 1..=1)?;
         let ids = serde_json::from_str(file.entry("ids")?)

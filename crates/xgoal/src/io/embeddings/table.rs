@@ -100,8 +100,9 @@ fn rows(table: &Table, names: &[&str], batch: &Batch) -> Result<Part> {
             let message = format!("{place}: {width} numbers; expected {}, as before", part.width);
             return Err(table.wrong(message));
         }
-        if part.values[before..].iter().any(|v| v.is_nan()) {
-            return Err(table.wrong(format!("{}: a number is missing", batch.place(row))));
+        if let Some(bad) = part.values[before..].iter().find(|v| !v.is_finite()) {
+            let found = if bad.is_nan() { "a number is missing" } else { "a number beyond f32" };
+            return Err(table.wrong(format!("{}: {found}", batch.place(row))));
         }
     }
     Ok(part)

@@ -119,6 +119,32 @@ fn damage_names_file_and_line() {
 }
 
 #[test]
+fn an_id_stands_for_one_row_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    // A changed safetensors file is refused for its checksum.
+    let formats = Format::ALL.iter().copied().filter(|f| *f != Format::Safetensors);
+    for format in formats {
+        let path = file(&folder, format);
+        write(&path, format, &numbers(2, 2), &graph(&["aq", "bq"])).unwrap();
+        read(&path, None).unwrap();
+        for file in files(&path, format).into_iter().filter(|file| file.exists()) {
+            let mut bytes = std::fs::read(&file).unwrap();
+            for at in 0..bytes.len() - 1 {
+                if &bytes[at..at + 2] == b"bq" {
+                    bytes[at] = b'a';
+                }
+            }
+            std::fs::write(file, bytes).unwrap();
+        }
+        let message = read(&path, None).unwrap_err().to_string();
+        assert!(message.contains("the id `aq` stands for two rows"), "{format:?}: {message}");
+    }
+    let path = folder.path().join("far.csv");
+    std::fs::write(&path, "id,e0\na,inf\n").unwrap();
+    assert!(read(&path, None).is_err());
+}
+
+#[test]
 fn rows_without_numbers_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(&folder, Format::Npy);

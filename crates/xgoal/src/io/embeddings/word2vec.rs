@@ -5,9 +5,8 @@
 
 use super::{Embeddings, Rows};
 use crate::error::{Error, ParseError, Result};
-use crate::io::atomic;
+use crate::io::{atomic, open};
 use crate::matrix::Dense;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +24,7 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let (file, _) = open::file(path)?;
     let mut lines = BufReader::new(file).lines().enumerate().map(|(i, line)| {
         let line = line.map_err(|e| match e.kind() {
             std::io::ErrorKind::InvalidData => {

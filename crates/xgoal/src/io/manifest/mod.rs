@@ -40,12 +40,14 @@ pub use report::{BlockReport, DrawnSplit, Duplicates, PathReport, Report, TableR
 use crate::error::{Error, ParseError, Result};
 use crate::graph::features::FeatureSpace;
 use crate::graph::{Layer, MultiplexGraph, sums};
+use crate::io::open;
 use crate::io::table::Ids;
 use layers::Reading;
 use nodes::{Keyed, NodeSet};
 use schema::labels::{Shares, SplitSource};
 use schema::layers::LayerSpec;
 use schema::{Manifest, TableSpec};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// How a manifest is read.
@@ -90,11 +92,16 @@ pub fn read(path: &Path, options: &ReadOptions<'_>) -> Result<(MultiplexGraph, R
     })
 }
 
+/// A manifest and the files it names.
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let manifest = parse(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let named = manifest.files().map(|file| folder.join(file));
+    Ok(named.chain([path.to_path_buf()]).collect())
+}
+
 fn parse(path: &Path) -> Result<Manifest> {
-    let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData => ParseError::new("not UTF-8 text").in_file(path),
-        _ => Error::io(path, e),
-    })?;
+    let text = open::text(path)?;
     let manifest = Manifest::parse(&text).map_err(|e| e.in_file(path))?;
     manifest.files().try_for_each(|file| stays_inside(path, file))?;
     Ok(manifest)
@@ -225,13 +232,9 @@ fn node_columns<'a>(manifest: &'a Manifest, space: Option<&FeatureSpace>) -> Vec
 fn select<'a>(specs: &'a [LayerSpec], names: Option<&[String]>) -> Result<Vec<&'a LayerSpec>> {
     let Some(names) = names else { return Ok(specs.iter().collect()) };
     let available: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
-    let mut selected: Vec<usize> = Vec::new();
-    for place in sums::resolve(names, &available)?.into_iter().flatten() {
-        if !selected.contains(&place) {
-            selected.push(place);
-        }
-    }
-    Ok(selected.into_iter().map(|place| &specs[place]).collect())
+    let mut seen = HashSet::new();
+    let places = sums::resolve(names, &available)?.into_iter().flatten();
+    Ok(places.filter(|place| seen.insert(*place)).map(|place| &specs[place]).collect())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::report::{Duplicates, Report, TableReport};
 use super::schema::{NodeSpec, OnUnknown, TableSpec};
 use crate::error::Result;
 use crate::io::table::{Column, Ids, Misfit, NONE, Rows, Table};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::RwLock;
 
@@ -24,7 +25,8 @@ pub(super) struct Keyed {
     table: Table,
     /// The column of the ids.
     id: String,
-    names: Vec<String>,
+    /// Where each column that was read is among the rows' columns.
+    places: HashMap<String, usize>,
     rows: Rows,
     /// The row of each node; where every row is the node of its number, nothing.
     row_of: Option<Vec<u32>>,
@@ -81,9 +83,9 @@ impl NodeSet {
         }
         let row_of = (duplicates.rows > 0).then_some(first_row);
         report.duplicate_ids = duplicates;
-        let names = names.into_iter().map(str::to_owned).collect();
         let listed = ids.len();
-        let table = Some(Keyed { table, id: spec.id.clone(), names, rows, row_of });
+        let places = places(&names);
+        let table = Some(Keyed { table, id: spec.id.clone(), places, rows, row_of });
         Ok(Self { ids: RwLock::new(ids), listed, table })
     }
 
@@ -99,6 +101,10 @@ impl NodeSet {
             None => "the layers".into(),
         }
     }
+}
+
+fn places(names: &[&str]) -> HashMap<String, usize> {
+    names.iter().enumerate().map(|(at, name)| ((*name).to_owned(), at)).collect()
 }
 
 impl Keyed {
@@ -145,14 +151,13 @@ impl Keyed {
             unknown: unknown.count,
             duplicates: 0,
         });
-        let names = names.into_iter().map(str::to_owned).collect();
-        Ok(Self { table, id: spec.id.clone(), names, rows, row_of: Some(row_of) })
+        let places = places(&names);
+        Ok(Self { table, id: spec.id.clone(), places, rows, row_of: Some(row_of) })
     }
 
     /// A column that was asked for.
     pub(super) fn column(&self, name: &str) -> &Column {
-        let at = self.names.iter().position(|n| n == name).expect("a column that was read");
-        &self.rows.columns[at]
+        &self.rows.columns[self.places[name]]
     }
 
     /// Whether the file has the ids as numbers.

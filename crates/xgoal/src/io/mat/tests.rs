@@ -256,6 +256,29 @@ fn claims_cost_nothing() {
 }
 
 #[test]
+fn places_are_whole_numbers() {
+    let sparse = |rows: &[f64], pointers: &[f64]| {
+        let parts = [rows, pointers, &[5., 7.]].map(|p| LITTLE.numbers(MI_F64, p));
+        let bytes = LITTLE.file(&[LITTLE.variable("S", CLASS_SPARSE, &[3., 3.], &parts)]);
+        parse_bytes(&bytes).map_err(|e| e.to_string())
+    };
+    sparse(&[1., 0.], &[0., 1., 2., 2.]).unwrap();
+    for bad in [0.9, -0.9, f64::NAN, f64::INFINITY] {
+        let message = sparse(&[1., bad], &[0., 1., 2., 2.]).unwrap_err();
+        let expected = format!("`S`: {bad} among its row indices, expected whole numbers");
+        assert!(message.contains(&expected), "{message}");
+        let message = sparse(&[1., 0.], &[0., 1., bad, 2.]).unwrap_err();
+        assert!(message.contains("among its column pointers"), "{message}");
+    }
+    assert!(sparse(&[1., 1e300], &[0., 1., 2., 2.]).is_err());
+    // Dimensions that are stored as floats, as no writer does.
+    let mut body = LITTLE.element(6, &[LITTLE.word(CLASS_DOUBLE), LITTLE.word(0)].concat());
+    body.extend(LITTLE.numbers(MI_F64, &[1.5, 2.]));
+    let message = message(LITTLE.element(MI_MATRIX, &body));
+    assert!(message.contains("1.5 among its dimensions"), "{message}");
+}
+
+#[test]
 fn cut_anywhere_is_an_error() {
     for w in BOTH {
         let variables = mixed(w);

@@ -6,7 +6,7 @@ use super::{Parsed, word};
 use crate::error::ParseError;
 use crate::io::arrays::{Array, NamedArray};
 use crate::io::build::{ArrayBuilder, Budget, Order, Sparse, SparseIndex};
-use crate::io::decode::{Endian, Kind, Number, Source, about};
+use crate::io::decode::{Endian, Kind, Number, Source, about, whole};
 
 pub(super) const MI_UTF8: u32 = 16;
 const MI_UTF16: u32 = 17;
@@ -186,9 +186,12 @@ impl<'a, R: Read> Variable<'a, R> {
 
     fn integers(&mut self, what: &str, most: u64, budget: &mut Budget) -> Parsed<Vec<i64>> {
         let mut integers = Vec::new();
+        let at = self.source.at();
         self.numbers(what, most, |v| {
             budget.take(8)?;
-            integers.push(v as i64);
+            integers.push(whole(v).ok_or_else(|| {
+                ParseError::at(at, format!("{v} among its {what}, expected whole numbers"))
+            })?);
             Ok(())
         })?;
         Ok(integers)

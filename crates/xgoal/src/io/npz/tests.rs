@@ -190,3 +190,21 @@ fn entries_that_share_their_bytes_are_refused() {
     let message = parse_bytes(&zip.finish().unwrap().into_inner()).unwrap_err().to_string();
     assert!(message.contains("entries overlap"), "{message}");
 }
+
+#[test]
+fn entries_have_one_name_each() {
+    let bytes =
+        archive(CompressionMethod::Stored, &[("ab.npy", list(&[1])), ("ac.npy", list(&[2]))]);
+    let renamed = |times: usize| {
+        let mut bytes = bytes.clone();
+        for _ in 0..times {
+            let at = bytes.windows(6).position(|w| w == b"ac.npy").unwrap();
+            bytes[at + 1] = b'b';
+        }
+        parse_bytes(&bytes).unwrap_err().to_string()
+    };
+    // First before the entry alone, then in the list too.
+    let message = renamed(1);
+    assert!(message.contains("calls `ac.npy` what calls itself `ab.npy`"), "{message}");
+    assert!(renamed(2).contains("two entries of one name"));
+}

@@ -49,7 +49,7 @@ pub(crate) fn load(bytes: &[u8], dialect: Dialect) -> Parsed<(Heap<'_>, Value)> 
         memo: Vec::new(),
         scattered: HashMap::new(),
         heap: Heap::default(),
-        work: Work::new(FREE_VALUES.saturating_add(VALUES_PER_BYTE.saturating_mul(length))),
+        work: Work::of_values(FREE_VALUES.saturating_add(VALUES_PER_BYTE.saturating_mul(length))),
     };
     loop {
         let at = machine.code.at();

@@ -27,7 +27,7 @@ pub(crate) use value::{Heap, Object, Value, Work};
 use super::arrays::{Array, NamedArray};
 use super::build::Budget;
 use super::decode::about;
-use crate::error::{Error, ParseError, Result};
+use crate::error::{ParseError, Result};
 use value::Parsed;
 
 /// Reads the arrays of a pickled dict, in the order of the file.
@@ -39,8 +39,7 @@ use value::Parsed;
 /// The file cannot be read, is damaged, names anything but NumPy and SciPy containers, or holds
 /// something that is not an array.
 pub fn read(path: &Path) -> Result<Vec<NamedArray>> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    parse(&bytes).map_err(|e| e.in_file(path))
+    parse(&super::open::mapped(path)?).map_err(|e| e.in_file(path))
 }
 
 fn parse(bytes: &[u8]) -> Parsed<Vec<NamedArray>> {

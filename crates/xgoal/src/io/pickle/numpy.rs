@@ -199,7 +199,8 @@ impl View<'_> {
     }
 
     /// The numbers in the order of the payload.
-    pub(super) fn values(&self) -> Parsed<Vec<f64>> {
+    pub(super) fn values(&self, memory: &mut Budget) -> Parsed<Vec<f64>> {
+        memory.take(8 * self.shape.0 as u64 * self.shape.1 as u64)?;
         let mut values = Vec::with_capacity(self.shape.0 * self.shape.1);
         self.each(|v| {
             values.push(v);
@@ -209,7 +210,8 @@ impl View<'_> {
     }
 
     /// The numbers as indices.
-    pub(super) fn integers(&self) -> Parsed<Vec<i64>> {
+    pub(super) fn integers(&self, memory: &mut Budget) -> Parsed<Vec<i64>> {
+        memory.take(8 * self.shape.0 as u64 * self.shape.1 as u64)?;
         let mut integers = Vec::with_capacity(self.shape.0 * self.shape.1);
         self.each(|v| {
             integers.push(whole(v).ok_or_else(|| {

@@ -13,7 +13,7 @@ use super::value::{Heap, Object, Parsed, Value, Work};
 use super::{Conversion, number};
 use crate::error::ParseError;
 use crate::io::arrays::NamedArray;
-use crate::io::build::{Sparse, SparseIndex};
+use crate::io::build::{Budget, Sparse, SparseIndex};
 
 /// How a sparse matrix is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,19 +71,19 @@ pub(super) fn convert(
     work.spend(cols, at)?;
     let (index, values, logical) = match format {
         Format::Csr | Format::Csc => {
-            let mut integers = |name| attributes.named(name, work)?.integers();
+            let mut integers = |name| attributes.named(name, work)?.integers(memory);
             let (indptr, indices) = (integers("indptr")?, integers("indices")?);
             let data = attributes.named("data", work)?;
             let index = match format {
                 Format::Csc => SparseIndex::Csc { indptr, indices },
                 _ => SparseIndex::Csr { indptr, indices },
             };
-            (index, data.values()?, data.is_logical())
+            (index, data.values(memory)?, data.is_logical())
         }
         Format::Coo => {
-            let index = attributes.coordinates(work)?;
+            let index = attributes.coordinates(work, memory)?;
             let data = attributes.named("data", work)?;
-            (index, data.values()?, data.is_logical())
+            (index, data.values(memory)?, data.is_logical())
         }
         Format::Lil => {
             let (index, values) = attributes.lists(work, rows)?;
@@ -132,7 +132,7 @@ impl<'h> Attributes<'h, '_> {
         self.array(self.find(&[name])?, name, work)
     }
 
-    fn coordinates(&self, work: &mut Work) -> Parsed<SparseIndex> {
+    fn coordinates(&self, work: &mut Work, memory: &mut Budget) -> Parsed<SparseIndex> {
         let [row, col] = match self.find(&["coords"]) {
             Ok(coords) => match self.heap.tuple(coords) {
                 Some([row, col]) => [*row, *col],
@@ -140,7 +140,7 @@ impl<'h> Attributes<'h, '_> {
             },
             Err(_) => [self.find(&["row"])?, self.find(&["col"])?],
         };
-        let mut integers = |value, name| self.array(value, name, work)?.integers();
+        let mut integers = |value, name| self.array(value, name, work)?.integers(memory);
         Ok(SparseIndex::Coo { row: integers(row, "row")?, col: integers(col, "col")? })
     }
 

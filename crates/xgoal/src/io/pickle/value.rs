@@ -12,6 +12,7 @@ use super::scipy::Format;
 use super::tensor::{Storage, Strided};
 use crate::error::ParseError;
 use crate::io::dtype::Dtype;
+use crate::machine;
 use crate::words::quoted;
 
 pub(super) type Parsed<T> = std::result::Result<T, ParseError>;
@@ -167,11 +168,22 @@ impl<'a> Heap<'a> {
 /// memory is bounded apart, as for every format.
 pub(crate) struct Work {
     left: u64,
+    /// Whether it is the machine that has no more memory.
+    bare: bool,
 }
 
 impl Work {
     pub(super) fn new(left: u64) -> Self {
-        Self { left }
+        Self { left, bare: false }
+    }
+
+    /// The same, and no more values than half of the memory holds.
+    pub(super) fn of_values(left: u64) -> Self {
+        let room = machine::available_bytes().map(|bytes| bytes / 2 / size_of::<Value>() as u64);
+        match room.filter(|room| *room < left) {
+            Some(room) => Self { left: room, bare: true },
+            None => Self::new(left),
+        }
     }
 
     /// What arrays may cost: each byte a few times over, and generous room for small files.
@@ -185,6 +197,14 @@ impl Work {
                 self.left = left;
                 Ok(())
             }
+            None if self.bare => Err(ParseError {
+                out_of_memory: true,
+                ..ParseError::at(
+                    at,
+                    "its values take more than half of the memory there is; use less data or a \
+                     larger machine",
+                )
+            }),
             None => Err(ParseError::at(
                 at,
                 "found more values than a file of this size can hold; expected each value to be \

@@ -4,11 +4,11 @@ use super::batch::{Batch, Column, Places, Texts};
 use super::records::{Chunk, Records, Trouble};
 use crate::error::{Error, ParseError, Result};
 use crate::io::build::Budget;
+use crate::io::open;
 use csv_core::{ReadRecordResult, Reader};
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr_iter;
 use rayon::prelude::*;
-use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -75,11 +75,10 @@ impl Delimited {
     }
 
     fn records(&self) -> Result<Records<Box<dyn Read + Send>>> {
-        let file = File::open(&self.path).map_err(|e| Error::io(&self.path, e))?;
+        let (file, size) = open::file(&self.path)?;
         let reader: Box<dyn Read + Send> = if self.gzip {
-            let size = file.metadata().map_err(|e| Error::io(&self.path, e))?.len();
             let inner = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file));
-            Box::new(Unpacked { inner, budget: Budget::for_file(size) })
+            Box::new(Unpacked { inner, budget: Budget::for_stream(size) })
         } else {
             Box::new(file)
         };

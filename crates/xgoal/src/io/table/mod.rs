@@ -18,12 +18,18 @@ pub(crate) use batch::{Batch, Column, Misfit};
 pub(crate) use ids::{Ids, NONE};
 
 use crate::error::{Error, ParseError, Result};
+use crate::machine::{self, Available, format_bytes};
 use delimited::Delimited;
 use parquet::ParquetTable;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The extensions of tables, as messages list them.
 pub(crate) const EXPECTED: &str = ".csv, .tsv, .csv.gz, .tsv.gz or .parquet";
+
+/// Columns that a message lists at most.
+const LISTED: usize = 50;
 
 /// How a table is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +129,12 @@ impl Table {
         map: impl Fn(Batch) -> Result<T> + Sync,
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        let places = columns.iter().map(|c| self.place(c)).collect::<Result<Vec<_>>>()?;
+        let places = self.places(columns)?;
+        let mut growth = Growth::begin();
+        let mut take = |part| {
+            take(part)?;
+            growth.check().map_err(|e| e.in_file(&self.path))
+        };
         match &self.inner {
             Inner::Delimited(table) => table.scan(&places, &map, &mut take),
             Inner::Parquet(table) => table.scan(&places, &map, &mut take),
@@ -150,17 +161,27 @@ impl Table {
         Ok(rows)
     }
 
-    /// Where a column stands.
-    fn place(&self, name: &str) -> Result<usize> {
-        let mut found = self.names().iter().enumerate().filter(|(_, n)| *n == name);
-        match (found.next(), found.next()) {
-            (Some((place, _)), None) => Ok(place),
-            (None, _) => {
-                let there = self.names().join("`, `");
-                Err(self.wrong(format!("no column `{name}`; the columns are `{there}`")))
-            }
-            _ => Err(self.wrong(format!("two columns are called `{name}`"))),
+    /// Where columns stand.
+    fn places(&self, columns: &[&str]) -> Result<Vec<usize>> {
+        let names = self.names();
+        // None where two have one name.
+        let mut places: HashMap<&str, Option<usize>> = HashMap::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            places.entry(name).and_modify(|place| *place = None).or_insert(Some(at));
         }
+        let place = |name: &&str| match places.get(name) {
+            Some(Some(place)) => Ok(*place),
+            Some(None) => Err(self.wrong(format!("two columns are called `{name}`"))),
+            None => {
+                let there = names[..names.len().min(LISTED)].join("`, `");
+                let more = match names.len().saturating_sub(LISTED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                Err(self.wrong(format!("no column `{name}`; the columns are `{there}`{more}")))
+            }
+        };
+        columns.iter().map(place).collect()
     }
 
     /// An error about this file.
@@ -171,6 +192,42 @@ impl Table {
     /// An error about one field.
     pub(crate) fn misfit(&self, place: &str, column: &str, misfit: &Misfit) -> Error {
         self.wrong(format!("{place}, column `{column}`: {misfit}"))
+    }
+}
+
+/// What the process takes on top of what it took before, while what a table holds arrives.
+struct Growth {
+    before: Option<u64>,
+    looked: Instant,
+}
+
+impl Growth {
+    /// A look takes a part of a thousand of this.
+    const SELDOM: Duration = Duration::from_millis(50);
+
+    fn begin() -> Self {
+        Self { before: machine::rss_bytes(), looked: Instant::now() }
+    }
+
+    /// Stops in time: as much must be left as was taken, because what grows takes up to twice its size for a while.
+    fn check(&mut self) -> std::result::Result<(), ParseError> {
+        if self.looked.elapsed() < Self::SELDOM {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        let taken =
+            machine::rss_bytes().zip(self.before).map(|(now, before)| now.saturating_sub(before));
+        match taken.zip(machine::available()) {
+            Some((taken, Available { bytes, bound })) if taken > bytes => Err(ParseError {
+                out_of_memory: true,
+                ..ParseError::new(format!(
+                    "its rows take more than {} so far, and {} {bound}; use less data or a larger machine",
+                    format_bytes(taken),
+                    format_bytes(bytes)
+                ))
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::io::manifest::schema::features::Missing;
 use crate::io::table::{Column, Ids};
 use crate::matrix::{Csr, Dense, Matrix};
 use crate::words::quoted;
+use std::collections::HashSet;
 
 /// Each column less its mean, by its standard deviation; a node without a row has the mean.
 pub(super) fn numeric(
@@ -18,6 +19,23 @@ pub(super) fn numeric(
     nodes: usize,
     known: Option<&FeatureColumns>,
 ) -> Result<Encoded> {
+    if let Some(FeatureColumns::Numeric { scales: trained }) = known
+        && trained.iter().map(|s| &s.column).ne(columns)
+    {
+        let trained: Vec<&str> = trained.iter().map(|s| s.column.as_str()).collect();
+        let there: HashSet<&str> = trained.iter().copied().collect();
+        let unknown = columns.iter().find(|name| !there.contains(name.as_str()));
+        let trained = trained.join(", ");
+        return Err(keyed.wrong_table(match unknown {
+            Some(name) => {
+                format!("column `{name}` is unknown to the model, which was trained on {trained}")
+            }
+            None => {
+                let columns = columns.join(", ");
+                format!("numeric columns {columns}; the model was trained on {trained}")
+            }
+        }));
+    }
     let mut scales = Vec::with_capacity(columns.len());
     let mut matrix = Dense::zeros(nodes, columns.len());
     for (at, name) in columns.iter().enumerate() {
@@ -37,50 +55,46 @@ pub(super) fn numeric(
         }
         let scale = match known {
             Some(FeatureColumns::Numeric { scales }) => {
-                match scales.iter().find(|s| s.column == *name) {
-                    Some(scale) => scale.clone(),
-                    None => {
-                        let trained: Vec<&str> = scales.iter().map(|s| s.column.as_str()).collect();
-                        return Err(keyed.wrong_table(format!(
-                            "column `{name}` is unknown to the model, which was trained on {}",
-                            trained.join(", ")
-                        )));
-                    }
-                }
+                scales.get(at).expect("checked above").clone()
             }
             _ => fitted(name, &values),
         };
         for (node, value) in values.into_iter().enumerate() {
             if let Some(value) = value.filter(|_| scale.deviation > 0.0) {
-                let standard = (value - scale.mean) / scale.deviation;
-                matrix.values_mut()[node * columns.len() + at] = standard as f32;
+                let standard = scale.standard(value) as f32;
+                if !standard.is_finite() {
+                    let row = keyed.row(node).expect("a value stands in a row");
+                    let message = format!(
+                        "{value:e}; expected a number nearer to the mean {:e}, by the standard deviation {:e}",
+                        scale.mean, scale.deviation
+                    );
+                    return Err(keyed.wrong(row, name, &message));
+                }
+                matrix.values_mut()[node * columns.len() + at] = standard;
             }
         }
         scales.push(scale);
-    }
-    if let Some(FeatureColumns::Numeric { scales: trained }) = known
-        && trained.iter().map(|s| &s.column).ne(columns)
-    {
-        let trained: Vec<&str> = trained.iter().map(|s| s.column.as_str()).collect();
-        return Err(keyed.wrong_table(format!(
-            "numeric columns {}; the model was trained on {}",
-            columns.join(", "),
-            trained.join(", ")
-        )));
     }
     let columns = FeatureColumns::Numeric { scales };
     Ok(Encoded { columns, matrix: by_density(matrix), unseen: Unseen::default() })
 }
 
+/// Mean and standard deviation. Values are brought near 1 for as long as they are squared, by a power of two, which
+/// changes no digit.
 fn fitted(name: &str, values: &[Option<f64>]) -> Scale {
     let there = || values.iter().flatten();
+    let largest = there().fold(0f64, |largest, v| largest.max(v.abs()));
+    // Both the power and its inverse are numbers.
+    let exponent = (largest.to_bits() >> 52) as i32 - 1023;
+    let unit = 2f64.powi(exponent.clamp(-1000, 1000));
+    let near = || there().map(|v| v / unit);
     let count = there().count().max(1) as f64;
-    let mean = there().sum::<f64>() / count;
-    let variance = there().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
+    let mean = near().sum::<f64>() / count;
+    let variance = near().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
     // What rounding leaves of a constant is no deviation.
     let constant = there().all(|v| Some(v) == there().next());
-    let deviation = if constant || !variance.is_finite() { 0.0 } else { variance.sqrt() };
-    Scale { column: name.to_owned(), mean, deviation }
+    let deviation = if constant { 0.0 } else { variance.sqrt() * unit };
+    Scale { column: name.to_owned(), mean: mean * unit, deviation }
 }
 
 /// A column for each category, in the order of their names; a missing one has none.
@@ -94,7 +108,7 @@ pub(super) fn categorical(
     let mut entries = Vec::new();
     let mut unseen = Unseen::default();
     let mut before = 0;
-    for name in columns {
+    for (at, name) in columns.iter().enumerate() {
         let column = keyed.column(name);
         let mut found = Ids::default();
         let mut of_node = Vec::with_capacity(nodes);
@@ -107,7 +121,9 @@ pub(super) fn categorical(
         }
         let trained = match known {
             Some(FeatureColumns::Categorical { categories }) => {
-                let trained = categories.iter().find(|c| c.column == *name);
+                // In the order of training as a rule.
+                let here = categories.get(at).filter(|c| c.column == *name);
+                let trained = here.or_else(|| categories.iter().find(|c| c.column == *name));
                 Some(trained.ok_or_else(|| {
                     keyed.wrong_table(format!("column `{name}` is unknown to the model"))
                 })?)

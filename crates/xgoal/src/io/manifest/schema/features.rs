@@ -1,6 +1,6 @@
 //! `[[features]]`: one block of attributes each.
 
-use super::{OnUnknown, Parsed, TableSpec, known_only, optional_file, stem};
+use super::{OnUnknown, Parsed, TableSpec, known_only, optional_file, repeated, stem};
 use crate::io::manifest::section::{Limit, Section};
 use std::path::{Path, PathBuf};
 
@@ -91,8 +91,7 @@ impl FeatureSpec {
             );
         }
         for columns in [&numeric, &categorical, &text].into_iter().flatten() {
-            let repeated = |(i, name): &(usize, &String)| columns[..*i].contains(name);
-            if let Some((_, name)) = columns.iter().enumerate().find(repeated) {
+            if let Some(name) = repeated(columns).map(|at| &columns[at]) {
                 return Err(section.wrong(&format!("column `{name}` twice; expected it once")));
             }
         }

@@ -9,6 +9,7 @@ use crate::error::ParseError;
 use features::FeatureSpec;
 use labels::{LabelSpec, SplitSpec};
 use layers::LayerSpec;
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use toml::de::DeTable;
 
@@ -104,15 +105,16 @@ impl Manifest {
     /// Names are unique, and columns of the node table are asked for only where there is one.
     fn check(&self) -> Parsed<()> {
         let names = self.layers.iter().map(|l| &l.name).collect::<Vec<_>>();
-        if let Some((i, name)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
+        if let Some(i) = repeated(&names) {
             let line = self.layers[i].line;
-            return Err(wrong(line, &format!("two layers are called `{name}`")));
+            return Err(wrong(line, &format!("two layers are called `{}`", names[i])));
         }
         let names = self.features.iter().map(|f| &f.name).collect::<Vec<_>>();
-        if let Some((i, name)) = names.iter().enumerate().find(|(i, n)| names[..*i].contains(n)) {
+        if let Some(i) = repeated(&names) {
+            let message = "two blocks of features are called";
             return Err(wrong(
                 self.features[i].line,
-                &format!("two blocks of features are called `{name}`; give them a `name` each"),
+                &format!("{message} `{}`; give them a `name` each", names[i]),
             ));
         }
         if self.nodes.is_some() {
@@ -179,6 +181,12 @@ fn optional_file(section: &mut Section<'_>, key: &'static str) -> Parsed<Option<
         )));
     }
     Ok(Some(path.to_path_buf()))
+}
+
+/// Where a name stands that stood before.
+fn repeated(names: &[impl AsRef<str>]) -> Option<usize> {
+    let mut seen = HashSet::new();
+    names.iter().position(|name| !seen.insert(name.as_ref()))
 }
 
 /// The name of a file without its folder and extensions.

@@ -72,6 +72,35 @@ fn a_constant_column_is_zero() {
 }
 
 #[test]
+fn numbers_of_any_size_are_standardised() {
+    let block = "[[features]]\nnumeric = [\"year\"]\n";
+    let source = papers(block, &[]);
+    source.write("cites.csv", "from,to\na,b\n");
+    let standard = |values: [f64; 4]| {
+        let lines = ["a", "b", "c", "d"].iter().zip(values).map(|(id, v)| format!("{id},{v:e}\n"));
+        source.write("nodes.csv", &format!("id,year\n{}", lines.collect::<String>()));
+        dense(source.read().0.attributes()).concat()
+    };
+    let expected = standard([1.0, -1.0, 1.0, 0.0]);
+    assert!(expected.iter().all(|v| v.abs() > 0.2), "{expected:?}");
+    for size in
+        [2f64.powi(1000), 2f64.powi(1023), 2f64.powi(600), 2f64.powi(-900), 2f64.powi(-1000)]
+    {
+        assert_eq!(standard([size, -size, size, 0.0]), expected, "{size:e}");
+    }
+    // One that is huge tells itself from the others.
+    let one = standard([3.0, 1e200, 1.0, 2.0]);
+    assert!((one[1] - 3f32.sqrt()).abs() < 1e-6 && one[0] < -0.5, "{one:?}");
+
+    source.write("nodes.csv", "id,year\na,1\nb,2\nc,3\nd,3\n");
+    let (graph, _) = source.read();
+    source.write("nodes.csv", "id,year\na,1\nb,1e300\n");
+    let options = ReadOptions { features: graph.features(), ..Default::default() };
+    let message = source.try_read(&options).unwrap_err().to_string();
+    assert_says(&message, &["nodes.csv: line 3, column `year`: 1e300; expected a number nearer"]);
+}
+
+#[test]
 fn triplets_and_other_tables_are_found_by_id() {
     let triplets = "[[features]]\ntriplets = \"words.tsv\"\nid = \"paper\"\nfeature = \"word\"\n\
                     value = \"n\"\n";

@@ -1,5 +1,6 @@
 //! Values of one column, some thousand rows at a time.
 
+use crate::error::ParseError;
 use crate::io::build::Budget;
 use crate::io::table::batch::{Column, Texts, Vectors};
 use parquet::basic::{ConvertedType, LogicalType, Type};
@@ -11,13 +12,59 @@ use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
-    Integer {
-        signed: bool,
-    },
+    Integer(Width),
     Float,
     Flag,
-    /// Lists of floats or integers.
-    Vector,
+    /// Lists of floats, or of integers.
+    Vector(Option<Width>),
+}
+
+/// The integers that a type has, which may be fewer than it is stored in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Width {
+    bits: u32,
+    signed: bool,
+}
+
+impl Width {
+    /// What a column announces; none where it says nothing, and all of its storage counts.
+    fn announced(column: &ColumnDescriptor) -> Option<Self> {
+        if let Some(LogicalType::Integer(integer)) = column.logical_type_ref()
+            && let bits @ (8 | 16 | 32 | 64) = integer.bit_width
+        {
+            return Some(Self { bits: bits as u32, signed: integer.is_signed });
+        }
+        let (bits, signed) = match column.converted_type() {
+            ConvertedType::INT_8 => (8, true),
+            ConvertedType::INT_16 => (16, true),
+            ConvertedType::INT_32 => (32, true),
+            ConvertedType::INT_64 => (64, true),
+            ConvertedType::UINT_8 => (8, false),
+            ConvertedType::UINT_16 => (16, false),
+            ConvertedType::UINT_32 => (32, false),
+            ConvertedType::UINT_64 => (64, false),
+            _ => return None,
+        };
+        Some(Self { bits, signed })
+    }
+
+    /// Refuses values, stored in so many bits, that the type does not have.
+    fn check<T: Copy + Into<i64>>(self, values: &[T], stored: u32) -> Result<(), ParseError> {
+        let Self { bits, signed } = self;
+        if bits >= stored {
+            return Ok(());
+        }
+        let all = 1i64 << bits;
+        let range = if signed { -all / 2..all / 2 } else { 0..all };
+        match values.iter().map(|v| (*v).into()).find(|v| !range.contains(v)) {
+            Some(found) => Err(ParseError::new(format!(
+                "{found}; expected {} to {}, as its type has them",
+                range.start,
+                range.end - 1
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Kind {
@@ -27,7 +74,7 @@ impl Kind {
         if column.max_rep_level() > 1 || (!list && column.path().parts().len() > 1) {
             return Err("structures".into());
         }
-        let plain = match column.converted_type() {
+        match column.converted_type() {
             ConvertedType::DECIMAL => return Err("decimals".into()),
             ConvertedType::DATE
             | ConvertedType::TIME_MILLIS
@@ -35,24 +82,25 @@ impl Kind {
             | ConvertedType::TIMESTAMP_MILLIS
             | ConvertedType::TIMESTAMP_MICROS
             | ConvertedType::INTERVAL => return Err("dates or times".into()),
-            converted => converted,
-        };
+            _ => (),
+        }
         if matches!(
             column.logical_type_ref(),
             Some(LogicalType::Timestamp { .. } | LogicalType::Time { .. } | LogicalType::Date)
         ) {
             return Err("dates or times".into());
         }
-        let unsigned = matches!(
-            plain,
-            ConvertedType::UINT_8
-                | ConvertedType::UINT_16
-                | ConvertedType::UINT_32
-                | ConvertedType::UINT_64
-        );
+        if matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. })) {
+            return Err("decimals".into());
+        }
+        let integer = |bits| {
+            let announced = Width::announced(column);
+            Self::Integer(announced.unwrap_or(Width { bits, signed: true }))
+        };
         let kind = match column.physical_type() {
             Type::BOOLEAN => Self::Flag,
-            Type::INT32 | Type::INT64 => Self::Integer { signed: !unsigned },
+            Type::INT32 => integer(32),
+            Type::INT64 => integer(64),
             Type::FLOAT | Type::DOUBLE => Self::Float,
             Type::BYTE_ARRAY => Self::Text,
             Type::INT96 => return Err("dates or times".into()),
@@ -60,7 +108,8 @@ impl Kind {
         };
         match (list, kind) {
             (false, kind) => Ok(kind),
-            (true, Self::Float | Self::Integer { .. }) => Ok(Self::Vector),
+            (true, Self::Float) => Ok(Self::Vector(None)),
+            (true, Self::Integer(width)) => Ok(Self::Vector(Some(width))),
             (true, _) => Err("lists of something else than numbers".into()),
         }
     }
@@ -93,18 +142,19 @@ impl Values {
     }
 
     /// The next rows, all of which must be there.
-    pub(super) fn read(&mut self, rows: usize) -> Result<Column, String> {
+    pub(super) fn read(&mut self, rows: usize) -> Result<Column, ParseError> {
         match self.read_some(rows)? {
             column if column.rows() == rows => Ok(column),
-            column => Err(format!("{} values for {rows} rows", column.rows())),
+            column => Err(ParseError::new(format!("{} values for {rows} rows", column.rows()))),
         }
     }
 
-    fn read_some(&mut self, rows: usize) -> Result<Column, String> {
+    fn read_some(&mut self, rows: usize) -> Result<Column, ParseError> {
         let (kind, column) = (self.kind, &self.column);
-        let integer = |wide: i64, narrow: Option<i32>| match (kind, narrow) {
-            (Kind::Integer { signed: false }, Some(narrow)) => i64::from(narrow as u32),
-            _ => wide,
+        let is_vector = matches!(kind, Kind::Vector(_));
+        let width = match kind {
+            Kind::Integer(width) | Kind::Vector(Some(width)) => width,
+            _ => Width { bits: 64, signed: true },
         };
         match &mut self.reader {
             ColumnReader::BoolColumnReader(reader) => {
@@ -112,27 +162,36 @@ impl Values {
             }
             ColumnReader::Int32ColumnReader(reader) => {
                 let read = read(reader, column, rows)?;
-                if kind == Kind::Vector {
-                    return read.lists(column, |v| *v as f32);
+                width.check(&read.values, 32)?;
+                // The upper half of unsigned numbers is stored as the negative ones.
+                let whole = |v: &i32| match width {
+                    Width { bits: 32, signed: false } => i64::from(*v as u32),
+                    _ => i64::from(*v),
+                };
+                if is_vector {
+                    return read.lists(column, |v| whole(v) as f32);
                 }
-                let spread = read.spread(column, |v| integer(i64::from(*v), Some(*v)));
-                Ok(Column::Integers(spread.collect()))
+                Ok(Column::Integers(read.spread(column, whole).collect()))
             }
             ColumnReader::Int64ColumnReader(reader) => {
                 let read = read(reader, column, rows)?;
-                if kind == Kind::Vector {
-                    return read.lists(column, |v| *v as f32);
+                width.check(&read.values, 64)?;
+                let unsigned = width == Width { bits: 64, signed: false };
+                if is_vector {
+                    return match unsigned {
+                        true => read.lists(column, |v| *v as u64 as f32),
+                        false => read.lists(column, |v| *v as f32),
+                    };
                 }
-                if kind == (Kind::Integer { signed: false })
-                    && let Some(large) = read.values.iter().find(|v| **v < 0)
-                {
-                    return Err(format!("{}; expected less than 2^63", *large as u64));
+                if unsigned && let Some(large) = read.values.iter().find(|v| **v < 0) {
+                    let message = format!("{}; expected less than 2^63", *large as u64);
+                    return Err(ParseError::new(message));
                 }
-                Ok(Column::Integers(read.spread(column, |v| integer(*v, None)).collect()))
+                Ok(Column::Integers(read.spread(column, |v| *v).collect()))
             }
             ColumnReader::FloatColumnReader(reader) => {
                 let read = read(reader, column, rows)?;
-                if kind == Kind::Vector {
+                if is_vector {
                     return read.lists(column, |v| *v);
                 }
                 let spread = read.spread(column, |v| f64::from(*v));
@@ -140,7 +199,7 @@ impl Values {
             }
             ColumnReader::DoubleColumnReader(reader) => {
                 let read = read(reader, column, rows)?;
-                if kind == Kind::Vector {
+                if is_vector {
                     return read.lists(column, |v| *v as f32);
                 }
                 let spread = read.spread(column, |v| *v);
@@ -150,33 +209,41 @@ impl Values {
                 let read = read(reader, column, rows)?;
                 let mut texts = Texts::default();
                 let length: usize = read.values.iter().map(|v| v.len()).sum();
-                let too_large = "its texts take more than those of a file of this size may";
-                self.budget.take(length as u64).map_err(|_| too_large)?;
+                self.budget.take(length as u64).map_err(|e| match e.out_of_memory {
+                    true => e,
+                    false => {
+                        ParseError::new("its texts take more than those of a file of this size may")
+                    }
+                })?;
                 texts.reserve(rows, length);
                 let mut values = read.values.iter();
                 let present = |at: usize| read.present(column, at);
                 for at in 0..rows {
                     let bytes = match present(at) {
-                        true => values.next().ok_or("fewer values than rows")?.data(),
+                        true => values.next().ok_or_else(too_few)?.data(),
                         false => b"",
                     };
                     if !bytes.is_ascii() && std::str::from_utf8(bytes).is_err() {
-                        return Err("bytes that are not UTF-8 text".into());
+                        return Err(ParseError::new("bytes that are not UTF-8 text"));
                     }
                     texts.push(bytes);
                 }
                 Ok(Column::Texts(texts))
             }
-            _ => Err("a type that cannot be read".into()),
+            _ => Err(ParseError::new("a type that cannot be read")),
         }
     }
+}
+
+fn too_few() -> ParseError {
+    ParseError::new("fewer values than rows")
 }
 
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     column: &ColumnDescriptor,
     rows: usize,
-) -> Result<Read<T::T>, String> {
+) -> Result<Read<T::T>, ParseError> {
     let mut read = Read { values: Vec::new(), definitions: Vec::new(), repetitions: Vec::new() };
     let mut done = 0;
     while done < rows {
@@ -187,9 +254,9 @@ fn read<T: DataType>(
                 (column.max_rep_level() > 0).then_some(&mut read.repetitions),
                 &mut read.values,
             )
-            .map_err(|e| format!("damaged, or not supported: {e}"))?;
+            .map_err(|e| ParseError::new(format!("damaged, or not supported: {e}")))?;
         if records == 0 {
-            return Err(format!("ends {} rows too early", rows - done));
+            return Err(ParseError::new(format!("ends {} rows too early", rows - done)));
         }
         done += records;
     }
@@ -222,7 +289,7 @@ impl<T> Read<T> {
         &self,
         column: &ColumnDescriptor,
         convert: impl Fn(&T) -> f32,
-    ) -> Result<Column, String> {
+    ) -> Result<Column, ParseError> {
         let mut lists = Vectors::default();
         lists.values.reserve(self.values.len());
         let mut values = self.values.iter();
@@ -231,9 +298,10 @@ impl<T> Read<T> {
                 lists.ends.push(lists.values.len());
             }
             if *definition == column.max_def_level() {
-                lists.values.push(convert(values.next().ok_or("fewer values than rows")?));
+                lists.values.push(convert(values.next().ok_or_else(too_few)?));
             } else if *definition >= column.repeated_ancestor_def_level() {
-                return Err(format!("row {}: a list with a missing number", lists.ends.len()));
+                let row = lists.ends.len();
+                return Err(ParseError::new(format!("row {row}: a list with a missing number")));
             }
         }
         // Starts became ends: the first is 0, and the last end is missing.

@@ -10,6 +10,7 @@
 
 use super::compact::Compact;
 use super::structures::PAGE;
+use crate::error::ParseError;
 use crate::io::build::Budget;
 use std::io::{self, Read};
 
@@ -28,24 +29,28 @@ pub(super) fn check<R: Read>(
     length: u64,
     budget: &mut Budget,
     open: impl Fn(u64) -> io::Result<R>,
-) -> Result<(), String> {
+) -> Result<(), ParseError> {
+    // The crate takes memory for one page at a time, and for a dictionary.
+    let room = Budget::for_file(u64::MAX);
     let mut at = start;
     let end = start.saturating_add(length);
     while at < end {
         let header = || io::Result::Ok(Compact::new(open(at)?, LONGEST_HEADER));
-        let in_header = |e: io::Error| format!("a page's header at byte {at}: {e}");
+        let in_header =
+            |e: io::Error| ParseError::new(format!("a page's header at byte {at}: {e}"));
         PAGE.check(&mut header().map_err(in_header)?).map_err(in_header)?;
         let mut header = header().map_err(in_header)?;
         let page = Page::read(&mut header).map_err(in_header)?;
         if page.unpacked > FREE.saturating_add(page.packed.saturating_mul(PER_BYTE)) {
             let Page { unpacked, packed, .. } = page;
-            return Err(format!(
+            return Err(ParseError::new(format!(
                 "a page at byte {at} unpacks from {packed} to {unpacked} bytes; expected at most {PER_BYTE} times as many"
-            ));
+            )));
         }
         let taken = page.unpacked.saturating_add(page.values.saturating_mul(VALUE));
         let too_large = "its pages unpack to more than a file of this size may";
-        budget.take(taken).map_err(|_| too_large)?;
+        budget.take(taken).map_err(|_| ParseError::new(too_large))?;
+        room.clone().take(taken)?;
         at = at.saturating_add(header.read()).saturating_add(page.packed);
     }
     Ok(())
@@ -106,7 +111,7 @@ mod tests {
 
     fn checked(file: &[u8], budget: u64) -> Result<(), String> {
         let open = |at: u64| Ok(&file[at as usize..]);
-        check(0, file.len() as u64, &mut Budget::of(budget), open)
+        check(0, file.len() as u64, &mut Budget::of(budget), open).map_err(|e| e.message)
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::columns::{Kind, Values};
 use super::{footer, pages};
 use crate::error::{Error, ParseError, Result};
 use crate::io::build::Budget;
+use crate::io::open;
 use crate::io::table::batch::{Batch, Places};
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -31,8 +32,7 @@ pub(in crate::io::table) struct ParquetTable {
 
 impl ParquetTable {
     pub(in crate::io::table) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io(path, e))?;
-        let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
+        let (file, length) = open::file(path)?;
         let shared = Shared { file: Arc::new(Mutex::new(file)), length };
         let damaged = |e: String| {
             ParseError::new(format!("not Parquet, or damaged: {}", reason(&e))).in_file(path)
@@ -60,7 +60,7 @@ impl ParquetTable {
         take: &mut impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let leaves = columns.iter().map(|c| self.leaf(*c)).collect::<Result<Vec<_>>>()?;
-        let budget = Budget::for_file(self.shared.length);
+        let budget = Budget::for_stream(self.shared.length);
         let mut groups =
             Groups { table: self, leaves, budget, group: 0, row: 1, left: 0, open: Vec::new() };
         let mut next = groups.guarded_window()?;
@@ -94,6 +94,11 @@ impl ParquetTable {
 
     fn wrong(&self, message: String) -> Error {
         ParseError::new(message).in_file(&self.path)
+    }
+
+    fn about(&self, column: &str, error: ParseError) -> Error {
+        let message = format!("column `{column}`: {}", error.message);
+        ParseError { message, ..error }.in_file(&self.path)
     }
 
     fn damaged(&self, e: &ParquetError) -> Error {
@@ -141,9 +146,8 @@ impl Groups<'_> {
                 let column = group.metadata().column(*leaf);
                 let (start, size) = column.byte_range();
                 let open = |at| Ok(table.shared.at(at));
-                pages::check(start, size, &mut self.budget, open).map_err(|e| {
-                    table.wrong(format!("column `{}`: {e}", column.column_path().string()))
-                })?;
+                pages::check(start, size, &mut self.budget, open)
+                    .map_err(|e| table.about(&column.column_path().string(), e))?;
             }
             let values = |(leaf, kind): &(usize, Kind)| {
                 let reader = group.get_column_reader(*leaf).map_err(|e| table.damaged(&e))?;
@@ -159,10 +163,8 @@ impl Groups<'_> {
         let schema = table.file.metadata().file_metadata().schema_descr_ptr();
         let read = |(at, values): (usize, &mut Values)| {
             let step = |rows: &usize| {
-                values.read(*rows).map_err(|e| {
-                    let name = &names[schema.get_column_root_idx(leaves[at].0)];
-                    table.wrong(format!("column `{name}`: {e}"))
-                })
+                let name = &names[schema.get_column_root_idx(leaves[at].0)];
+                values.read(*rows).map_err(|e| table.about(name, e))
             };
             steps.iter().map(step).collect::<Result<Vec<_>>>()
         };
