@@ -326,15 +326,15 @@ impl MultiplexGraph {
         }
         let resolved = sums::resolve(names, &self.layer_names())?;
         let added_up = |places: &Vec<usize>| {
-            let layers: Vec<&Csr> = places.iter().map(|at| &self.held.layers[*at].adjacency).collect();
+            let layers: Vec<&Csr> =
+                places.iter().map(|at| &self.held.layers[*at].adjacency).collect();
             (layers.len() > 1).then(|| sums::sum(&layers))
         };
         let sums: Vec<Option<Csr>> = resolved.iter().map(added_up).collect();
         let held = self.held_mut();
         let nodes = held.attributes.rows();
-        let mut single = |at: usize| {
-            std::mem::replace(&mut held.layers[at].adjacency, Csr::empty(nodes, nodes))
-        };
+        let mut single =
+            |at: usize| std::mem::replace(&mut held.layers[at].adjacency, Csr::empty(nodes, nodes));
         let layers = (names.iter().zip(&resolved).zip(sums))
             .map(|((name, places), sum)| {
                 let adjacency = sum.unwrap_or_else(|| single(places[0]));
@@ -355,6 +355,11 @@ impl MultiplexGraph {
     /// Where nodes stand in the graph, where that is beside their attributes.
     pub fn structure(&self) -> Option<&Dense> {
         self.held.structure.as_deref()
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn shared_structure(&self) -> Option<Arc<Dense>> {
+        self.held.structure.clone()
     }
 
     /// Columns an encoder sees: attributes, and those of structure.

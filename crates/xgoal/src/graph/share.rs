@@ -17,10 +17,10 @@
 //! Attributes that say nothing of each other cannot judge, and structure has its whole share. A share of 1 makes averaged
 //! structure vary as far as averaged attributes do.
 
-use super::signal::Attributes;
+use super::MultiplexGraph;
 use super::preprocess::Preprocessing;
 use super::rise::spread;
-use super::MultiplexGraph;
+use super::signal::Attributes;
 use crate::matrix::{Dense, Matrix};
 use crate::random::{Purpose, Stream};
 use crate::real::{Real, View, ViewMut};
@@ -89,16 +89,17 @@ impl MultiplexGraph {
             Matrix::Sparse(_) if !preprocessing.makes_dense() => None,
             _ => Some(preprocessing.dense_attributes(self, preprocessing.columns(self).as_ref())),
         };
-        let attributes = self.variance(nodes, cols, |node, weight, sum| match (&dense, self.attributes()) {
-            (Some(m), _) => add(m.row(node), weight, sum),
-            (None, Matrix::Sparse(m)) => {
-                let (columns, values) = m.row(node);
-                let factor = preprocessing.row_factor(values);
-                let entries = columns.iter().zip(values);
-                entries.for_each(|(c, v)| sum[*c as usize] += weight * factor * v);
-            }
-            (None, Matrix::Dense(m)) => add(m.row(node), weight, sum),
-        });
+        let attributes =
+            self.variance(nodes, cols, |node, weight, sum| match (&dense, self.attributes()) {
+                (Some(m), _) => add(m.row(node), weight, sum),
+                (None, Matrix::Sparse(m)) => {
+                    let (columns, values) = m.row(node);
+                    let factor = preprocessing.row_factor(values);
+                    let entries = columns.iter().zip(values);
+                    entries.for_each(|(c, v)| sum[*c as usize] += weight * factor * v);
+                }
+                (None, Matrix::Dense(m)) => add(m.row(node), weight, sum),
+            });
         let of_structure = self.variance(nodes, structure.cols(), |node, weight, sum| {
             add(structure.row(node), weight, sum);
         });
@@ -174,7 +175,9 @@ impl Halves {
                 if (word >> 63) as usize == half {
                     // Columns that fall on one place do so with random signs.
                     let (place, sign) = match folds {
-                        true => (word as usize % width, if word >> 62 & 1 == 0 { 1.0 } else { -1.0 }),
+                        true => {
+                            (word as usize % width, if word >> 62 & 1 == 0 { 1.0 } else { -1.0 })
+                        }
                         false => (column as usize, 1.0),
                     };
                     out[place] += sign * weight * value;
@@ -267,7 +270,8 @@ fn nearest_alike(by: &Dense, structure: &Dense, other: &Dense) -> [f64; SHARES.l
                         order.truncate(nearest);
                         order.sort_unstable_by_key(|(_, n)| *n);
                     }
-                    let alike = order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
+                    let alike =
+                        order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
                     *sum += alike.map(f64::from).sum::<f64>() / order.len().max(1) as f64;
                 }
             }

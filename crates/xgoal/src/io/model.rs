@@ -15,7 +15,7 @@ use super::{atomic, open};
 use crate::error::{Error, ParseError, Result};
 use crate::graph::preprocess::Columns;
 use crate::matrix::Dense;
-use crate::model::{LayerWeights, Model};
+use crate::model::{Known, LayerWeights, Model};
 use crate::settings::{ColumnNorm, Encoder, Settings};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -64,6 +64,12 @@ fn content(model: &Model) -> (Tensors<'_>, BTreeMap<String, String>) {
             tensors.push_f32(name.into(), &[values.len()], values);
         }
     }
+    if let Some(known) = model.structure() {
+        tensors.push_matrix("structure".into(), known.rows());
+        if let Some(keys) = known.keys() {
+            tensors.push_u32("structure.keys".into(), keys);
+        }
+    }
     for (v, weights) in model.weights().iter().enumerate() {
         tensors.push_weights(&format!("layers.{v}"), weights);
     }
@@ -104,7 +110,16 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
             Some(Columns::try_new(file.f32("columns.mean")?, scales)?)
         }
     };
+    let structure = match settings.structure.unwrap_or_default() {
+        0 => None,
+        _ => {
+            let keys =
+                file.has("structure.keys").then(|| file.u32("structure.keys")).transpose()?;
+            Some(Known::try_new(file.matrix("structure")?, keys)?)
+        }
+    };
     let model = Model::new(settings.validate(&layers)?, weights)?;
+    let model = model.with_structure(structure)?;
     let model = model.with_space(space)?.with_columns(columns)?.with_graph(graph);
     // What the metadata says for others to read must be what the tensors are.
     if let Some(found) = file.optional_entry("attributes") {

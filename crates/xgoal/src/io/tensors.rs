@@ -200,6 +200,10 @@ impl<'a> TensorFile<'a> {
         self.optional_entry(key).ok_or_else(|| wrong(format!("no `{key}` in the file's metadata")))
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.tensors.tensor(name).is_ok()
+    }
+
     fn tensor(&self, name: &str, dtype: Dtype) -> Result<TensorView<'_>> {
         let tensor = self.tensors.tensor(name).map_err(|_| wrong(format!("no tensor `{name}`")))?;
         if tensor.dtype() != dtype {

@@ -1,7 +1,10 @@
 //! What is learnt: one encoder's weights per layer.
 
+mod known;
 mod seen;
 mod start;
+
+pub use known::Known;
 
 pub(crate) use seen::Seen;
 pub(crate) use start::weights_along;
@@ -16,7 +19,6 @@ use crate::matrix::Dense;
 use crate::random::Stream;
 use crate::real::Real;
 use crate::settings::{ColumnNorm, Config, Encoder};
-use std::sync::Arc;
 
 /// Weights of one layer's encoder, `act(A X W + X W' + b)`.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +101,7 @@ pub struct Origin {
     space: Option<FeatureSpace>,
     columns: Option<Columns>,
     graph: Fingerprint,
+    structure: Option<Known>,
 }
 
 impl Origin {
@@ -108,6 +111,7 @@ impl Origin {
             space: graph.features().cloned(),
             columns: config.preprocessing().columns(graph),
             graph: graph.fingerprint(),
+            structure: Known::of(graph),
         }
     }
 
@@ -125,6 +129,7 @@ pub struct Model {
     space: Option<FeatureSpace>,
     columns: Option<Columns>,
     graph: Option<Fingerprint>,
+    structure: Option<Known>,
 }
 
 impl Model {
@@ -143,6 +148,12 @@ impl Model {
         }
         let dim = config.settings().dim;
         let features = weights.first().map_or(0, |w| w.weight.rows());
+        if features <= config.structure() {
+            return Err(Error::Data(format!(
+                "weights for {features} columns, of which {} are structure; expected attributes beside them",
+                config.structure()
+            )));
+        }
         let has_self = config.encoder() == Encoder::FirstOrder;
         for (layer, w) in layers.iter().zip(&weights) {
             let expected = (features, dim);
@@ -171,14 +182,15 @@ impl Model {
                 )));
             }
         }
-        Ok(Self { config, weights, space: None, columns: None, graph: None })
+        Ok(Self { config, weights, space: None, columns: None, graph: None, structure: None })
     }
 
     /// What training on a graph came to, with what it keeps of it; nodes' ids are not part of that.
     pub fn trained(config: Config, weights: Vec<LayerWeights>, origin: &Origin) -> Result<Self> {
-        let Origin { space, columns, graph } = origin.clone();
+        let Origin { space, columns, graph, structure } = origin.clone();
         let model = Self::new(config, weights)?.with_space(space)?;
-        Ok(model.with_columns(columns)?.with_graph(Some(graph.without_ids())))
+        let model = model.with_columns(columns)?.with_structure(structure)?;
+        Ok(model.with_graph(Some(graph.without_ids())))
     }
 
     /// Keeps what tells the graph it was trained on from others.
@@ -191,6 +203,29 @@ impl Model {
     /// What tells the graph it was trained on from others, where that is known.
     pub fn graph(&self) -> Option<&Fingerprint> {
         self.graph.as_ref()
+    }
+
+    /// Keeps where nodes stood in training, as many numbers for each as the settings say.
+    pub fn with_structure(mut self, structure: Option<Known>) -> Result<Self> {
+        let found = structure.as_ref().map_or(0, |known| known.rows().cols());
+        let expected = self.config.structure();
+        if found != expected {
+            return Err(Error::Data(format!(
+                "a model with {expected} columns of structure, but {found} are kept"
+            )));
+        }
+        self.structure = structure;
+        Ok(self)
+    }
+
+    /// Where nodes stood in training, where that is beside their attributes.
+    pub fn structure(&self) -> Option<&Known> {
+        self.structure.as_ref()
+    }
+
+    /// How many nodes of a graph stand where they stood in training; none where structure does not count.
+    pub fn known_nodes(&self, graph: &MultiplexGraph) -> Option<usize> {
+        self.structure.as_ref().map(|known| known.count(graph, self.graph.as_ref()))
     }
 
     /// Keeps what columns of attributes lost in training, so that those of new graphs lose the same.
@@ -333,15 +368,9 @@ impl Model {
         if preprocessing.columns != ColumnNorm::None && self.columns.is_none() {
             return Err(Error::Data("the model lacks the means of its columns".into()));
         }
-        let graph = match graph.structure() {
-            Some(_) => graph.clone(),
-            None => match self.config.structure() {
-                0 => graph.clone(),
-                columns => {
-                    let structure = graph.find_structure(columns)?;
-                    graph.clone().with_structure(Arc::new(structure))?
-                }
-            },
+        let graph = match &self.structure {
+            None => graph.clone().without_structure(),
+            Some(known) => known.beside(graph, self.graph.as_ref())?,
         };
         backend::DEFAULT.embed(&self.config, &graph, self.columns(), &self.weights, block)
     }

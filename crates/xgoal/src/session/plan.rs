@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::engine::backend::{self, Backend};
 use crate::error::Result;
 use crate::graph::{MultiplexGraph, Signal};
+use crate::machine::format_bytes;
 use crate::settings::{Config, Decision, Settings, When};
 use crate::train::MemoryEstimate;
 use std::borrow::Cow;
@@ -77,7 +78,6 @@ impl<'a> Plan<'a> {
         };
         let (config, graph) = structured(config, graph.into_owned(), asked)?;
         Ok(Self::of(graph, config, limits))
-
     }
 
     /// A graph as it is configured, without a look at it.
@@ -175,12 +175,16 @@ fn structured(
     let weight = (1e4 * found.weight).round() / 1e4;
     let share = found.share;
     let why = match with < SAYS_NOTHING {
-        true => format!("{weight}, as far as attributes vary, because these say nothing of each other"),
+        true => {
+            format!("{weight}, as far as attributes vary, because these say nothing of each other")
+        }
         false => format!(
             "{weight}, {share} of how far attributes vary, because nearest nodes are more alike so in attributes that were held \
              out (likeness {with:.2}, {without:.2} without)"
         ),
     };
+    let kept = format_bytes(4 * (structure.values().len() + 2 * graph.nodes()) as u64);
+    let why = format!("{why}; the model keeps {wanted} numbers a node for it ({kept})");
     let decision = Decision::new(When::Start, "structure_weight", weight, why);
     Ok((config.with_structure(wanted, weight).decided(decision), graph))
 }

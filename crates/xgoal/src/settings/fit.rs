@@ -21,8 +21,9 @@
 //!   show.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
-use super::{PrototypeSource, AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings, Start,
-    When,
+use super::{
+    AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, PrototypeSource,
+    SelfLoops, Settings, Start, When,
 };
 use crate::error::Result;
 use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};

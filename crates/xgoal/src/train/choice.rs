@@ -235,5 +235,4 @@ mod tests {
         assert_eq!(dimensions(&centred(&Dense::from_vec(3, 2, vec![7.0; 6]).unwrap())), 1.0);
         assert_eq!(dimensions(&centred(&Dense::from_vec(1, 2, vec![7.0; 2]).unwrap())), 1.0);
     }
-
 }

@@ -144,7 +144,9 @@ impl<'a> Footprints<'a> {
         let features = graph.columns() as u64;
         let made_dense = settings.preprocessing().makes_dense();
         let partial = match graph.attributes() {
-            Matrix::Sparse(m) if self.batch.is_none() && !made_dense && Attributes::<f32>::scatters(m, dim) => {
+            Matrix::Sparse(m)
+                if self.batch.is_none() && !made_dense && Attributes::<f32>::scatters(m, dim) =>
+            {
                 32 * features * d
             }
             _ => 0,
@@ -166,7 +168,8 @@ impl<'a> Footprints<'a> {
         // Where steps go over batches, prototypes are found among a sample, and nobody's cluster is kept.
         let points = self.batch.map_or(n, |_| n.min((SAMPLE as u64).max(64 * clusters)));
         let mean = mean.min(4 * points * d);
-        let clustering = mean + (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
+        let clustering =
+            mean + (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
         let saving = 16 * weights + if self.batch.is_some() { 0 } else { 4 * n * v };
         let embedding = 4 * d * (n + v * n.min(self.batch.map_or(n, |_| ENCODED as u64)));
         let weighing = if settings.lambda_c.is_none() || settings.prototypes.is_none() {

@@ -102,7 +102,8 @@ impl<T: Kernels> Batches<T> {
             let Views { anchor, positive, negative } = views;
             let size = BLOCK * settings.dim;
             let blocks = [anchor, positive, negative].into_iter();
-            let blocks: Vec<_> = blocks.flat_map(|view| view.values_mut().chunks_mut(size)).collect();
+            let blocks: Vec<_> =
+                blocks.flat_map(|view| view.values_mut().chunks_mut(size)).collect();
             encode(operands, settings, &weights[v], self.nodes.len(), blocks);
             clock.stop(Phase::AttributesForward);
         }

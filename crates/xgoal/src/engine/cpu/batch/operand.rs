@@ -170,10 +170,13 @@ impl<'a> Attributes<'a> {
             let weight = weight * T::from_f32(factor * scale);
             let out = &mut dense[at..at + values.len()];
             match &mut self.bits {
-                None => out.iter_mut().zip(values).for_each(|(o, v)| *o += weight * T::from_f32(*v)),
+                None => {
+                    out.iter_mut().zip(values).for_each(|(o, v)| *o += weight * T::from_f32(*v))
+                }
                 Some(bits) => {
                     for (i, (o, v)) in out.iter_mut().zip(values).enumerate() {
-                        let kept = if bits.survives(place + i as u64) { weight } else { T::default() };
+                        let kept =
+                            if bits.survives(place + i as u64) { weight } else { T::default() };
                         *o += kept * T::from_f32(*v);
                     }
                 }
@@ -192,12 +195,7 @@ impl<T: Kernels> Operand<T> {
     }
 
     /// Rows of A X, of X itself, or of sums of these.
-    pub fn gather(
-        &mut self,
-        source: &Source,
-        wanted: &Wanted<'_>,
-        adders: &PerThread<Adder<T>>,
-    ) {
+    pub fn gather(&mut self, source: &Source, wanted: &Wanted<'_>, adders: &PerThread<Adder<T>>) {
         let [columns, width] = source.columns();
         let blocks = wanted.nodes.len().div_ceil(BLOCK);
         self.rows = wanted.nodes.len() * wanted.sights.len();
@@ -209,7 +207,8 @@ impl<T: Kernels> Operand<T> {
         }
         let mut rest = self.dense.values_mut();
         let mut tasks = Vec::with_capacity(self.pieces.len());
-        let parts = wanted.sights.iter().flat_map(|s| wanted.nodes.chunks(BLOCK).map(move |n| (s, n)));
+        let parts =
+            wanted.sights.iter().flat_map(|s| wanted.nodes.chunks(BLOCK).map(move |n| (s, n)));
         for (piece, (sight, nodes)) in self.pieces.iter_mut().zip(parts) {
             let (dense, after) = rest.split_at_mut(nodes.len() * width);
             rest = after;

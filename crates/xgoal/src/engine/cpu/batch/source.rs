@@ -153,7 +153,8 @@ impl Source {
     /// Dense parts of a node's attributes, one after the other, and what they are multiplied by.
     pub fn dense(&self, node: u32) -> impl Iterator<Item = (&[f32], f32)> {
         let attributes = self.dense.as_ref().map(|m| (m.row(node as usize), 1.0));
-        let structure = self.graph.structure().map(|s| (s.row(node as usize), self.preprocessing.structure));
+        let structure =
+            self.graph.structure().map(|s| (s.row(node as usize), self.preprocessing.structure));
         attributes.into_iter().chain(structure)
     }
 
