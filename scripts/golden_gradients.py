@@ -56,10 +56,25 @@ class Stream:
         return self.word(i) * bound >> 64
 
     def permutation(self, n):
-        out = list(range(n))
-        for i in range(n - 1, 0, -1):
-            j = self.below(i, i + 1)
-            out[i], out[j] = out[j], out[i]
+        """Four rounds of a Feistel network over the least power of two that holds n, again and
+        again until the place is below n."""
+        bits = max((n - 1).bit_length(), 2)
+        below = bits // 2
+        masks = (1 << below) - 1, (1 << bits - below) - 1
+
+        def once(x):
+            low, high = x & masks[0], x >> below
+            for turn in range(4):
+                high ^= self.word(turn << 58 | low) & masks[1]
+                low ^= self.word(turn + 4 << 58 | high) & masks[0]
+            return high << below | low
+
+        out = []
+        for i in range(n):
+            x = once(i)
+            while x >= n:
+                x = once(x)
+            out.append(x)
         return out
 
     def mask(self, entries, keep):
@@ -244,7 +259,9 @@ def objective(case, epoch, weights):
         terms["l_c"] = l_c
         loss = loss + lambda_c * l_c
     if mu_c > 0:
-        semantics = lambda o, v: torch.log_softmax(h[o] @ centers[v].T / s["align_tau"], 1)
+        # The temperature is that of the anchor.
+        taus = each("align_tau")
+        semantics = lambda o, v: torch.log_softmax(h[o] @ centers[v].T / taus[v], 1)
         log_p = [semantics(v, v).detach() for v in range(count)]
         divergence = crossed = 0.0
         for v, o in pairs:
@@ -270,7 +287,7 @@ BASE = {
     "normalize_edges": "symmetric", "self_loops": "isolated",
 }
 ONE, TWO, THREE = ["halves"], ["ring", "halves"], ["pairs", "ring", "halves"]
-PER_LAYER = {"tau": [0.02, 1.0, 0.3], "layer_weights": [1.0, 0.25, 2.0], "align_tau": 0.4}
+PER_LAYER = {"tau": [0.02, 1.0, 0.3], "layer_weights": [1.0, 0.25, 2.0], "align_tau": [0.4, 1.0, 0.7]}
 
 
 def alone(term):

@@ -119,8 +119,7 @@ def measure(arguments, sources):
     taken = {}
     for turn in range(arguments.rounds):
         for graph, source in sources.items():
-            one_draw = ["--set", "warmup_draws=1"]  # what the others time, too
-            bench = [arguments.xgoal, "bench", source, "--preset", graph, *one_draw, "--threads", arguments.threads]
+            bench = [arguments.xgoal, "bench", source, "--preset", graph, "--threads", arguments.threads]
             runs = {"xgoal": [*bench, "--epochs", arguments.epochs, "--json"]}
             for peer in arguments.peers if graph != "dblp" else [p for p in arguments.peers if p == "dense"]:
                 script = [sys.executable, HERE / "peer" / "measure.py", peer, graph, source]

@@ -24,11 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "target" / "release" / "xgoal"
 SCHEDULES = {
     "auto": ["--layers", "PLP,PAP"],
-    "the paper's": ["--preset", "acm"] + [
-        part
-        for setting in ("warmup_draws=1", "warmup_min_gain=0", "min_gain=0", "reset_patience=false")
-        for part in ("--set", setting)
-    ],
+    "the paper's": ["--preset", "acm"],
 }
 
 

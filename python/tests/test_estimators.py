@@ -51,6 +51,17 @@ def test_what_is_fitted(graph, fitted):
     assert all(record["loss"] > 0 and record["seconds"] > 0 for record in fitted.history_)
 
 
+def test_steps_over_batches_label_every_node(graph):
+    model = small(batch=64).fit(graph)
+    assert model.config_["batch"] == 64
+    labels = model.cluster_labels_["layer1"]
+    assert labels.shape == (240,) and labels.dtype == np.int32
+    centers, rows = model.cluster_centers_["layer1"], model.layer_embeddings_["layer1"]
+    distances = ((rows[:, None] - centers[None]) ** 2).sum(2)
+    np.testing.assert_allclose(distances[np.arange(240), labels], distances.min(1), atol=1e-5)
+    assert not same_bits(model.embedding_, small(batch="all").fit(graph).embedding_)
+
+
 def test_a_layer_that_carries_nothing_is_left_out_with_a_warning():
     clear = xgoal.datasets.planted(nodes=1200, attributes=300, words=30, noise=0.1)
     pairs = np.random.default_rng(0).integers(0, 1200, (2, 30_000))

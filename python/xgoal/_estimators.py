@@ -26,21 +26,24 @@ class XGOAL(Estimator):
         ``tanh`` or ``relu``; ``first-order`` or ``gcn``.
     p_drop, augmentation, drop_attributes, drop_edges
         How the positive view is drawn.
-    clusters, tau, cluster_every, kmeans_restarts, cluster_attributes, prototypes
+    clusters, tau, cluster_every, kmeans_restarts, prototypes
         Prototypes: their number, their temperature (each one value or a list with one per layer), the epochs
-        between two clusterings, the seedings of the first, whether a layer that has no others beside it chooses
-        among clusters by its attributes as well, and whether prototypes are of each layer's ``own`` clusters or
-        ``shared``, of those of the mean over layers.
+        between two clusterings, the seedings of the first, and whether prototypes are of each layer's ``own``
+        clusters or ``shared``, of those of the mean over layers.
     lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights, mean_weights
         Weights of the four terms, the temperature of the alignment, and weights of the layers in training and in the
-        mean over them.
+        mean over them (the last three one value or a list with one per layer).
     start, shared_start
         What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
-    lr, warmup, warmup_lr, warmup_mu_n, warmup_draws, warmup_min_gain, max_epochs, patience, reset_patience, min_gain
-        The schedule; ``warmup_draws`` is how many draws of the views an epoch of the warm-up takes the mean over,
-        ``reset_patience`` whether the joint stage waits anew when clusters give way to others.
+    lr, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, min_gain, schedule
+        How long is trained, and how fast; ``schedule`` is ``smooth``, or ``paper`` for the stages of the authors'
+        program.
+    batch
+        Nodes of a step: a number, ``all``, or ``auto``.
     normalize_attributes, normalize_columns, smooth_attributes, normalize_edges, self_loops
         What is done to the graph first.
+    structure, structure_weight
+        Columns of structure beside the attributes, and what they are multiplied by: numbers, or ``auto``.
     random_state
         The seed, 0 by default as everywhere in xgoal; a NumPy generator to draw it from; or ``None`` for another
         one in each fit (it is in ``config_["seed"]`` afterwards).
@@ -98,13 +101,12 @@ class XGOAL(Estimator):
         tau: Any = None,
         cluster_every: int | None = None,
         kmeans_restarts: int | None = None,
-        cluster_attributes: bool | str | None = None,
         prototypes: str | None = None,
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         mu_n: float | None = None,
         mu_c: float | None = None,
-        align_tau: float | None = None,
+        align_tau: Any = None,
         layer_weights: Any = None,
         mean_weights: Any = None,
         lr: float | None = None,
@@ -113,17 +115,18 @@ class XGOAL(Estimator):
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         warmup_mu_n: float | None = None,
-        warmup_draws: int | None = None,
-        warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        reset_patience: bool | str | None = None,
         min_gain: float | None = None,
+        schedule: str | None = None,
+        batch: int | str | None = None,
         normalize_attributes: str | None = None,
         normalize_columns: str | None = None,
         smooth_attributes: int | str | None = None,
         normalize_edges: str | None = None,
         self_loops: str | None = None,
+        structure: int | str | None = None,
+        structure_weight: float | str | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 1,
@@ -166,7 +169,6 @@ class GOAL(Estimator):
         tau: Any = None,
         cluster_every: int | None = None,
         kmeans_restarts: int | None = None,
-        cluster_attributes: bool | str | None = None,
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         layer_weights: Any = None,
@@ -176,17 +178,18 @@ class GOAL(Estimator):
         shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
-        warmup_draws: int | None = None,
-        warmup_min_gain: float | str | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        reset_patience: bool | str | None = None,
         min_gain: float | None = None,
+        schedule: str | None = None,
+        batch: int | str | None = None,
         normalize_attributes: str | None = None,
         normalize_columns: str | None = None,
         smooth_attributes: int | str | None = None,
         normalize_edges: str | None = None,
         self_loops: str | None = None,
+        structure: int | str | None = None,
+        structure_weight: float | str | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 1,

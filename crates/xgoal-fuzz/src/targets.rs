@@ -181,7 +181,6 @@ fn go_on(folder: &Path) -> Result<()> {
     let config = unfinished.settings().clone().validate(&graph.layer_names())?;
     let small = config.settings().dim <= 16
         && config.settings().kmeans_restarts <= 4
-        && config.settings().warmup_draws <= 4
         && config.layers().iter().all(|layer| match layer.clusters {
             Count::Auto => true,
             Count::Fixed(clusters) => clusters <= 16,

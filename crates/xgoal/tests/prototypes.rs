@@ -26,7 +26,7 @@ fn found(source: PrototypeSource, from_others: bool) -> (Vec<Dense<f32>>, Vec<Pr
     }
     let recluster = Some(recluster(&config, &counts, source));
     engine.evaluate(&Step { recluster, ..step(&config, None, Stage::Joint, 0) }).unwrap();
-    (engine.embed().unwrap(), engine.state().unwrap().prototypes.unwrap())
+    (engine.embed_layers().unwrap(), engine.state().unwrap().prototypes.unwrap())
 }
 
 /// How far centres are from the means of the rows that are assigned to them, at most.

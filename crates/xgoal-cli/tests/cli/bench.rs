@@ -6,12 +6,19 @@ fn planted(nodes: &str) -> Sandbox {
     sandbox
 }
 
+/// What a short one says, in steps over so many nodes.
+fn bench(sandbox: &Sandbox, batch: &str) -> serde_json::Value {
+    let batch = format!("batch={batch}");
+    let bench = ["bench", "planted", "--epochs", "2", "--threads", "2", "--json"];
+    let set = ["--set", "kmeans_restarts=1", "--set", &batch];
+    sandbox.xgoal(&[&bench[..], &set].concat()).done().json()
+}
+
 #[test]
 fn phases_add_up_and_memory_is_what_was_estimated() {
     // Large enough that what a process takes by itself, some 7 MB, is little beside it.
     let sandbox = planted("12000");
-    let more = ["--epochs", "2", "--threads", "2", "--set", "kmeans_restarts=1", "--json"];
-    let report = sandbox.xgoal(&[&["bench", "planted"], &more[..]].concat()).done().json();
+    let report = bench(&sandbox, "all");
     assert_keys(&report, &["phases", "threads", "peak_rss_bytes"]);
     assert_eq!(report["threads"], 2);
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
@@ -27,6 +34,24 @@ fn phases_add_up_and_memory_is_what_was_estimated() {
     if let Some(peak) = report["peak_rss_bytes"].as_f64() {
         let estimate = number(&report["memory_estimate_bytes"]);
         assert!((estimate / peak - 1.0).abs() < 0.2, "{estimate} bytes estimated, {peak} taken");
+    }
+}
+
+/// What a batch reads is not known before, so that more may be estimated than is taken, but never much less.
+#[test]
+fn memory_of_batches_is_no_more_than_what_was_estimated() {
+    let sandbox = planted("30000");
+    for batch in ["256", "2048"] {
+        let report = bench(&sandbox, batch);
+        if let Some(peak) = report["peak_rss_bytes"].as_f64() {
+            let estimate = report["memory_estimate_bytes"].as_f64().unwrap();
+            println!("batch {batch}: {estimate} bytes estimated, {peak} taken");
+            let times = estimate / peak;
+            assert!(
+                (0.8..2.0).contains(&times),
+                "{batch}: {estimate} bytes estimated, {peak} taken"
+            );
+        }
     }
 }
 

@@ -64,6 +64,28 @@ fn a_killed_run_goes_on_as_if_nothing_had_happened() {
 }
 
 #[test]
+fn a_killed_run_over_batches_goes_on_as_if_nothing_had_happened() {
+    let sandbox = Sandbox::empty();
+    let generate = ["generate", "--nodes", "1500", "--features", "60", "--out", "planted"];
+    sandbox.xgoal(&generate).done();
+    let train = |run: &'static str, more: &[&'static str]| {
+        let train = ["train", "planted", "--out", run, "--set", "batch=256"];
+        [&train[..], &SETTINGS, more].concat()
+    };
+    sandbox.xgoal(&train("whole", &[])).done();
+    assert_eq!(lines(&sandbox, "whole"), 120);
+    let mut child = sandbox.start(&train("killed", &[]));
+    let mut kills = 0;
+    for steps in [20, 59, 90] {
+        kills += u32::from(kill_when(child, || lines(&sandbox, "killed") >= steps));
+        child = sandbox.start(&train("killed", &["--resume"]));
+    }
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(kills >= 2, "only {kills} kills came in time");
+    sandbox.assert_same_runs("killed", "whole");
+}
+
+#[test]
 fn a_run_killed_before_its_first_state_is_free_or_goes_on() {
     let sandbox = sandbox();
     sandbox.xgoal(&train("whole")).done();

@@ -118,16 +118,13 @@ fn what_an_earlier_release_did_not_write_was_the_default() {
     for run in ["lr=0.001", "lr=0.002"] {
         let path = format!("s/{run}/config.toml");
         let text = sandbox.text(&path);
-        let older: String = text
-            .lines()
-            .filter(|l| !l.starts_with("warmup_draws"))
-            .map(|l| format!("{l}\n"))
-            .collect();
+        let older: String =
+            text.lines().filter(|l| !l.starts_with("schedule")).map(|l| format!("{l}\n")).collect();
         assert!(older.len() < text.len(), "{text}");
         std::fs::write(sandbox.path(&path), older).unwrap();
     }
     sweep(&sandbox, &grid).done();
-    let other = sweep(&sandbox, &[&grid[..], &["--set", "warmup_draws=2"]].concat());
+    let other = sweep(&sandbox, &[&grid[..], &["--set", "schedule=paper"]].concat());
     assert_eq!(other.code, Some(2), "{other:?}");
     assert_says(&other.stderr, &["with other settings"]);
 }

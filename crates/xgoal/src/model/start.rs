@@ -90,9 +90,9 @@ pub(crate) fn weights_along<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::backend::DEFAULT;
     use crate::graph::{Layer, MultiplexGraph};
     use crate::matrix::{Csr, Matrix, centre};
+    use crate::model::Model;
     use crate::settings::Settings;
 
     const NODES: usize = 300;
@@ -179,11 +179,11 @@ mod tests {
         for dim in ["8", "64"] {
             let (graph, _) = graph(true);
             let config = config(&graph, &[("dim", dim), ("activation", "relu")]);
-            let graph = config.preprocessing().apply(&graph).unwrap();
-            let mut weights = initial_weights::<f32>(&config, &graph);
+            let prepared = config.preprocessing().apply(&graph).unwrap();
+            let mut weights = initial_weights::<f32>(&config, &prepared);
             // Above zero everywhere, where relu leaves numbers as they are.
             weights.iter_mut().for_each(|w| w.bias.fill(100.0));
-            let layers = DEFAULT.embed(&config, &graph, &weights).unwrap();
+            let layers = Model::new(config, weights).unwrap().embed(&graph).unwrap();
             let mut squares = 0.0;
             for layer in &layers {
                 let mut rows: Vec<f64> = layer.values().iter().copied().map(f64::from).collect();

@@ -20,8 +20,10 @@ pub use sink::Sink;
 
 use crate::engine::{Engine, Prototypes, Stage};
 use crate::error::Result;
+use crate::kmeans;
 use crate::matrix::Dense;
 use crate::model::{Model, Origin};
+use crate::real::View;
 use crate::settings::{Config, Decision};
 use crate::train::{EpochRecord, Progress, StageReport, Trainer, finds_prototypes};
 use std::collections::VecDeque;
@@ -83,9 +85,21 @@ impl Outcome {
         self.engine.embed_layers()
     }
 
-    /// Each layer's prototypes, if there came to be some.
-    pub fn prototypes(&self) -> Result<Option<Vec<Prototypes>>> {
-        Ok(self.engine.state()?.prototypes)
+    /// Each layer's prototypes, if there came to be some, and each node's.
+    pub fn prototypes(&mut self) -> Result<Option<Vec<Prototypes>>> {
+        let Some(mut all) = self.engine.state()?.prototypes else { return Ok(None) };
+        // Over batches nobody's was kept: a node's is the nearest.
+        if all.iter().all(|prototypes| prototypes.assignments.is_empty()) {
+            self.engine.embed(&mut |_, blocks| {
+                for (prototypes, rows) in all.iter_mut().zip(&blocks) {
+                    let nearest =
+                        kmeans::nearest(View::from(rows), View::from(&prototypes.centers));
+                    prototypes.assignments.extend(nearest);
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Some(all))
     }
 }
 

@@ -105,9 +105,17 @@ fn events_and_what_is_written_come_in_one_order() {
 #[test]
 fn what_is_stopped_is_told_to_its_end_and_goes_on_to_the_same_bits() {
     let graph = graph();
-    let plan = planned(&graph);
+    for batch in ["all", "32"] {
+        let mut settings = settings();
+        settings.set("batch", batch).unwrap();
+        stop_and_go_on(&plan(&graph, settings, Limits::default()).unwrap());
+    }
+}
+
+/// Stops a training of six epochs of each stage at several places, and goes on with it.
+fn stop_and_go_on(plan: &Plan<'_>) {
     let folder = tempfile::tempdir().unwrap();
-    let mut whole = Session::start(&plan, Vec::new()).unwrap();
+    let mut whole = Session::start(plan, Vec::new()).unwrap();
     while whole.next().unwrap().is_some() {}
     let history = std::mem::take(&mut whole.sink);
     let mut whole = whole.finish().unwrap();
@@ -116,8 +124,8 @@ fn what_is_stopped_is_told_to_its_end_and_goes_on_to_the_same_bits() {
     // Before the first epoch, in the warm-up, at its end, before clusters are found, and at the very end.
     for epochs in [0, 2, 6, 7, 12] {
         let path = folder.path().join(epochs.to_string());
-        let run = RunFolder::create(&path, &plan).with_cadence(Cadence::Epochs(100));
-        let mut session = Session::start(&plan, run).unwrap();
+        let run = RunFolder::create(&path, plan).with_cadence(Cadence::Epochs(100));
+        let mut session = Session::start(plan, run).unwrap();
         assert!(!session.sink().goes_on());
         while session.progress().epochs() < epochs {
             session.next().unwrap().unwrap();
@@ -143,7 +151,7 @@ fn what_is_stopped_is_told_to_its_end_and_goes_on_to_the_same_bits() {
 
         let unfinished = Unfinished::open(&path).unwrap();
         let settings = unfinished.settings().clone();
-        let again = super::plan(&graph, settings, Limits::default()).unwrap();
+        let again = super::plan(plan.graph(), settings, Limits::default()).unwrap();
         let run = RunFolder::resume(unfinished, &again);
         let mut session = Session::start(&again, run).unwrap();
         assert!(session.sink().goes_on());
@@ -152,7 +160,9 @@ fn what_is_stopped_is_told_to_its_end_and_goes_on_to_the_same_bits() {
         let mut outcome = session.finish().unwrap();
         assert_eq!(outcome.embeddings, whole.embeddings, "{epochs}");
         assert_eq!(outcome.layers().unwrap(), whole.layers().unwrap());
-        assert_eq!(outcome.prototypes().unwrap(), whole.prototypes().unwrap());
+        let prototypes = outcome.prototypes().unwrap();
+        assert_eq!(prototypes, whole.prototypes().unwrap());
+        assert!(prototypes.unwrap().iter().all(|p| p.assignments.len() == 80));
         assert_eq!(outcome.model.config().settings(), whole.model.config().settings());
         let metrics = std::fs::read_to_string(run::metrics_path(&path)).unwrap();
         let losses: Vec<f64> = metrics

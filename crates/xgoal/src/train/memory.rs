@@ -135,23 +135,21 @@ mod tests {
         let attributes = Matrix::Dense(Dense::from_vec(640, 30, values).unwrap());
         let layers = vec![Layer { name: "all".into(), adjacency }];
         let graph = MultiplexGraph::new(layers, attributes).unwrap();
-        for (key, value) in [("start", "principal"), ("cluster_attributes", "on")] {
-            let of = |dim: usize| {
-                let mut settings = Settings { dim, ..Settings::default() };
-                settings.set(key, value).unwrap();
-                MemoryEstimate::of(DEFAULT, &graph, &settings)
-            };
-            let whole = of(128);
-            let plain = MemoryEstimate::of(DEFAULT, &graph, &Settings::default());
-            assert!(whole.bytes > plain.bytes + 1_000_000, "{key}: {whole:?}");
-            let message = whole.check(Some(whole.bytes - 1)).unwrap_err().to_string();
-            assert!(message.contains("directions of the attributes"), "{message}");
-            // Advice is given where fewer dimensions do take less, for all that sixteen bytes an edge stay.
-            assert_eq!(message.contains("would fit"), of(8).bytes < whole.bytes, "{message}");
-            for limit in (0..whole.bytes).step_by(whole.bytes as usize / 50) {
-                if let Some(dim) = whole.dim_within(limit) {
-                    of(dim).check(Some(limit)).unwrap();
-                }
+        let of = |dim: usize| {
+            let mut settings = Settings { dim, ..Settings::default() };
+            settings.set("start", "principal").unwrap();
+            MemoryEstimate::of(DEFAULT, &graph, &settings)
+        };
+        let whole = of(128);
+        let plain = MemoryEstimate::of(DEFAULT, &graph, &Settings::default());
+        assert!(whole.bytes > plain.bytes + 1_000_000, "{whole:?}");
+        let message = whole.check(Some(whole.bytes - 1)).unwrap_err().to_string();
+        assert!(message.contains("directions of the attributes"), "{message}");
+        // Advice is given where fewer dimensions do take less, for all that sixteen bytes an edge stay.
+        assert_eq!(message.contains("would fit"), of(8).bytes < whole.bytes, "{message}");
+        for limit in (0..whole.bytes).step_by(whole.bytes as usize / 50) {
+            if let Some(dim) = whole.dim_within(limit) {
+                of(dim).check(Some(limit)).unwrap();
             }
         }
     }

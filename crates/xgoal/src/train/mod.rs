@@ -2,15 +2,17 @@
 //! improving.
 //!
 //! - In the warm-up every layer is judged by its own L_N. It is at rest when `patience` epochs in a row brought no new best
-//!   mean of the last `patience / 5` losses that adds a share of `warmup_min_gain` to what was gained so far (with a
-//!   share of zero, no new best loss). A layer at rest stays as it is; when all are, the weights of each layer's best
+//!   mean of the last `patience / 5` losses that adds a share of `min_gain` to what was gained so far, five times it with
+//!   a principal start (with a share of zero, any lower mean). A layer at rest stays as it is; when all are, the weights of each layer's best
 //!   epoch are taken, and the joint stage starts from them with a fresh optimizer. A layer that is trained on
 //!   while another still learns gets worse: L_N alone draws nodes apart that belong together.
 //! - In the joint stage prototypes are found again every `cluster_every` epochs. It ends when `patience`
 //!   epochs in a row brought no new best mean of the last `patience / 5` losses or, with a share of `min_gain`, none of
 //!   the last `patience / 2` that adds it; the last weights are kept. A single loss will not do: one shuffle of the
 //!   negative view differs from the next by more than this slow stage gains in a hundred epochs, and a lucky one would
-//!   end it anywhere. With `reset_patience`, losses are compared anew once k-means has replaced clusters that were followed.
+//!   end it anywhere.
+//! - That is the `smooth` schedule. The `paper` one goes by single losses, the warm-up's summed over layers, and ends a stage
+//!   after `patience` epochs without a new least one.
 //!
 //! [`Trainer::step`] runs one epoch, so the caller's loop can show progress, save or stop between
 //! any two. Everything that touches numbers in bulk is behind the [`Engine`].
@@ -368,8 +370,6 @@ mod tests {
         losses: Vec<f64>,
         /// Losses of a second layer, if there is one.
         second: Vec<f64>,
-        /// The epoch in which clusters give way to others, if any.
-        replaced: Option<u32>,
         embeddings: Vec<Dense>,
         told: Vec<String>,
     }
@@ -380,29 +380,38 @@ mod tests {
             self.told.push(format!("{}{}{clusters}", step.stage.as_str(), step.epoch));
             let loss = self.losses.remove(0);
             let second = if self.second.is_empty() { loss } else { self.second.remove(0) };
-            let replaced = self.replaced == Some(step.epoch);
-            Ok(Terms { loss, layers: vec![loss, second], replaced, ..Terms::default() })
+            Ok(Terms { loss, layers: vec![loss, second], ..Terms::default() })
         }
-        fn update(&mut self, learning_rates: &[f64]) {
+        fn update(&mut self, learning_rates: &[f64]) -> Result<()> {
             let rates: Vec<String> = learning_rates.iter().map(f64::to_string).collect();
             self.told.push(format!("lr{}", rates.join(",")));
+            Ok(())
         }
-        fn reset_optimizer(&mut self) {
+        fn reset_optimizer(&mut self) -> Result<()> {
             self.told.push("reset".into());
+            Ok(())
         }
-        fn remember(&mut self, layer: usize) {
+        fn remember(&mut self, layer: usize) -> Result<()> {
             self.told.push(format!("remember{layer}"));
+            Ok(())
         }
-        fn recall(&mut self) {
+        fn recall(&mut self) -> Result<()> {
             self.told.push("recall".into());
+            Ok(())
         }
-        fn embed(&mut self) -> Vec<Dense> {
-            self.embeddings.clone()
+        fn nodes(&self) -> usize {
+            self.embeddings.first().map_or(0, Dense::rows)
         }
-        fn weights(&self) -> Vec<LayerWeights> {
-            Vec::new()
+        fn embed(&mut self, block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>) -> Result<()> {
+            block(0, self.embeddings.clone())
         }
-        fn state(&self) -> EngineState {
+        fn embed_some(&mut self, nodes: &[u32]) -> Result<Vec<Dense>> {
+            Ok(self.embeddings.iter().map(|layer| layer.select_rows(nodes)).collect())
+        }
+        fn weights(&self) -> Result<Vec<LayerWeights>> {
+            Ok(Vec::new())
+        }
+        fn state(&self) -> Result<EngineState> {
             unreachable!("not asked for")
         }
         fn state_bytes(&self) -> u64 {
@@ -418,7 +427,6 @@ mod tests {
         for (key, value) in [
             ("patience", "2"),
             ("min_gain", "0"),
-            ("warmup_min_gain", "0"),
             ("warmup_lr", "5"),
             ("lr", "1"),
             ("cluster_every", "2"),
@@ -433,8 +441,7 @@ mod tests {
         }
         let config = settings.validate(&["a".to_string(), "b".to_string()]).unwrap();
         let losses = losses.to_vec();
-        let engine =
-            Script { losses, second: vec![], replaced: None, embeddings: vec![], told: vec![] };
+        let engine = Script { losses, second: vec![], embeddings: vec![], told: vec![] };
         Trainer::new(engine, config)
     }
 
@@ -450,7 +457,7 @@ mod tests {
             t.progress().stages.iter().map(|s| (s.name.as_str(), s.epochs, s.final_loss)).collect();
         assert_eq!(stages, [("warmup", 4, 2.0), ("joint", 4, 8.5)]);
         assert_eq!(
-            t.into_engine().told.join(" "),
+            t.into_engine().unwrap().told.join(" "),
             "warmup0 remember0 remember1 lr5,5 warmup1 remember0 remember1 lr5,5 warmup2 lr5,5 \
              warmup3 lr5,5 recall reset \
              joint0c[3, 3] lr1,1 joint1 lr1,1 joint2c[3, 3] lr1,1 joint3 lr1,1"
@@ -469,6 +476,25 @@ mod tests {
             "warmup0 remember0 remember1 lr5,5 warmup1 remember0 remember1 lr5,5 \
              warmup2 remember1 lr5,5 warmup3 remember1 lr5,5 \
              warmup4 lr0,5 warmup5 lr0,5 recall reset"
+        );
+    }
+
+    #[test]
+    fn the_papers_schedule_goes_by_single_losses_over_all_layers() {
+        let paper = [("schedule", "paper"), ("min_gain", "0.5"), ("start", "principal")];
+        let mut t = trainer(&[3.0, 2.9, 2.8, 2.8, 2.8, 9.0, 8.9, 8.9, 8.9], &paper);
+        // The layers' own losses do not count.
+        t.engine.second = (0..9).map(f64::from).collect();
+        let mut patience = Vec::new();
+        while let Some(record) = t.step().unwrap() {
+            patience.push(record.patience_left);
+        }
+        assert_eq!(patience, [2, 2, 2, 1, 0, 2, 2, 1, 0]);
+        assert_eq!(
+            t.into_engine().unwrap().told.join(" "),
+            "warmup0 remember0 remember1 lr5,5 warmup1 remember0 remember1 lr5,5 \
+             warmup2 remember0 remember1 lr5,5 warmup3 lr5,5 warmup4 lr5,5 recall reset \
+             joint0c[3, 3] lr1,1 joint1 lr1,1 joint2c[3, 3] lr1,1 joint3 lr1,1"
         );
     }
 
@@ -533,41 +559,26 @@ mod tests {
     }
 
     #[test]
-    fn clusters_that_give_way_to_others_are_judged_by_themselves_where_asked() {
-        // A loss that falls all the time, but for the jump that other clusters bring in epoch 60.
-        let loss = |i: i32| 2.0 - 0.01 * f64::from(i) + if i < 60 { 0.0 } else { 0.5 };
-        let losses: Vec<f64> = (0..100).map(loss).collect();
-        let epochs = |reset: &str| {
-            let set = [("patience", "20"), ("warmup", "off"), ("max_epochs", "100")];
-            let mut t = trainer(&losses, &[&set[..], &[("reset_patience", reset)]].concat());
-            t.engine.replaced = Some(60);
-            while t.step().unwrap().is_some() {}
-            t.progress().stages[0].epochs
-        };
-        assert_eq!((epochs("false"), epochs("true")), (80, 100));
-    }
-
-    #[test]
     fn a_loss_that_creeps_ends_a_stage_when_little_is_gained() {
         // Falls by half within seven epochs, and then by a thousandth each.
         let loss = |i: i32| 1.0 + 0.9_f64.powi(i) - 1e-3 * f64::from(i);
         let losses: Vec<f64> = (0..500).map(loss).collect();
-        for (key, warmup) in [("warmup_min_gain", "on"), ("min_gain", "off")] {
+        for warmup in ["on", "off"] {
             let epochs = |min_gain: &str| {
                 let set = [
                     ("patience", "10"),
                     ("max_epochs", "200"),
                     ("warmup", warmup),
-                    (key, min_gain),
+                    ("min_gain", min_gain),
                 ];
                 let mut t = trainer(&losses, &set);
                 while t.progress().stages.len() < 2 && t.step().unwrap().is_some() {}
                 t.progress().stages[0].epochs
             };
-            assert_eq!(epochs("0"), 200, "{key}");
+            assert_eq!(epochs("0"), 200, "warmup {warmup}");
             // Ten epochs gain two hundredths of 1 from the fortieth on.
-            assert!((40..60).contains(&epochs("0.02")), "{key}: {}", epochs("0.02"));
-            assert!(epochs("0.2") < epochs("0.02"), "{key}");
+            assert!((40..60).contains(&epochs("0.02")), "warmup {warmup}: {}", epochs("0.02"));
+            assert!(epochs("0.2") < epochs("0.02"), "warmup {warmup}");
         }
     }
 
@@ -586,7 +597,7 @@ mod tests {
         let mut t = trainer(&[1.0, 2.0], &[]);
         t.step().unwrap();
         t.step().unwrap();
-        assert_eq!(t.into_engine().told.last().unwrap(), "recall");
+        assert_eq!(t.into_engine().unwrap().told.last().unwrap(), "recall");
     }
 
     #[test]
@@ -595,6 +606,6 @@ mod tests {
         t.step().unwrap();
         let message = t.step().unwrap_err().to_string();
         assert!(message.starts_with("warmup epoch 1: loss is NaN"), "{message}");
-        assert_eq!(t.into_engine().told.iter().filter(|s| s.starts_with("lr")).count(), 1);
+        assert_eq!(t.into_engine().unwrap().told.iter().filter(|s| s.starts_with("lr")).count(), 1);
     }
 }

@@ -274,7 +274,7 @@ fn attributes_that_tell_more_than_layers_are_started_along() {
         let fitted = settings.fit(&graph(within)).unwrap();
         let said = says(&fitted, "start: principal");
         let settings = fitted.settings();
-        (settings.start.unwrap(), settings.warmup_min_gain.unwrap(), said)
+        (settings.start.unwrap(), settings.warmup_share(), said)
     };
     assert_eq!(fitted(false, "auto"), (Start::Principal, 0.1, true));
     assert_eq!(fitted(true, "auto"), (Start::Random, 0.02, false));

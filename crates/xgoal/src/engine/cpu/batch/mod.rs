@@ -221,3 +221,6 @@ fn encode<T: Kernels>(
         activate(settings.activation, out);
     });
 }
+
+#[cfg(test)]
+mod tests;
