@@ -17,6 +17,7 @@ mod summary;
 pub mod sums;
 
 pub use fingerprint::Fingerprint;
+pub(crate) use share::Witness;
 pub use signal::Signal;
 pub(crate) use signal::{CLEAR, RANDOM_CLOSURE};
 pub(crate) use smooth::averaging;

@@ -163,39 +163,54 @@ struct Halves {
     own: [Dense; 2],
 }
 
-impl Halves {
-    fn new(graph: &MultiplexGraph, nodes: &[usize]) -> Self {
+/// Attributes as rows of few columns, of one half of them or all.
+struct Folded<'a> {
+    attributes: Attributes<'a>,
+    stream: Stream,
+    columns: usize,
+    half: Option<usize>,
+}
+
+impl<'a> Folded<'a> {
+    fn new(graph: &'a MultiplexGraph, half: Option<usize>) -> Self {
         let attributes = Attributes::new(graph.attributes());
         let stream = Stream::new(0, Purpose::Halves);
-        let width = (graph.attributes().cols()).min(FOLDED);
-        let folds = graph.attributes().cols() > FOLDED;
-        let put = |node: usize, weight: f32, half: usize, out: &mut [f32]| {
-            for (column, value) in attributes.unit_row(node) {
-                let word = stream.word(u64::from(column));
-                if (word >> 63) as usize == half {
-                    // Columns that fall on one place do so with random signs.
-                    let (place, sign) = match folds {
-                        true => {
-                            (word as usize % width, if word >> 62 & 1 == 0 { 1.0 } else { -1.0 })
-                        }
-                        false => (column as usize, 1.0),
-                    };
-                    out[place] += sign * weight * value;
-                }
+        Self { attributes, stream, columns: graph.attributes().cols(), half }
+    }
+
+    fn add(&self, node: usize, weight: f32, out: &mut [f32]) {
+        for (column, value) in self.attributes.unit_row(node) {
+            let word = self.stream.word(u64::from(column));
+            if self.half.is_none_or(|half| (word >> 63) as usize == half) {
+                // Columns that fall on one place do so with random signs.
+                let (place, sign) = match self.columns > FOLDED {
+                    true => (word as usize % out.len(), if word >> 62 & 1 == 0 { 1.0 } else { -1.0 }),
+                    false => (column as usize, 1.0),
+                };
+                out[place] += sign * weight * value;
             }
-        };
-        let table = |half: usize, averaged: bool| {
-            let mut rows = Dense::zeros(nodes.len(), width);
-            let chunks = rows.values_mut().par_chunks_mut(width).zip(nodes);
-            chunks.for_each(|(out, node)| {
-                match averaged {
-                    true => graph.around(*node, |other, weight| put(other, weight, half, out)),
-                    false => put(*node, 1.0, half, out),
-                }
-                unit(out);
-            });
-            rows
-        };
+        }
+    }
+
+    /// Rows at unit length, of the nodes themselves or averaged with their neighbours'.
+    fn table(&self, graph: &MultiplexGraph, nodes: &[usize], averaged: bool) -> Dense {
+        let width = self.columns.min(FOLDED);
+        let mut rows = Dense::zeros(nodes.len(), width);
+        let chunks = rows.values_mut().par_chunks_mut(width).zip(nodes);
+        chunks.for_each(|(out, node)| {
+            match averaged {
+                true => graph.around(*node, |other, weight| self.add(other, weight, out)),
+                false => self.add(*node, 1.0, out),
+            }
+            unit(out);
+        });
+        rows
+    }
+}
+
+impl Halves {
+    fn new(graph: &MultiplexGraph, nodes: &[usize]) -> Self {
+        let table = |half, averaged| Folded::new(graph, Some(half)).table(graph, nodes, averaged);
         Self { averaged: [table(0, true), table(1, true)], own: [table(0, false), table(1, false)] }
     }
 
@@ -207,7 +222,7 @@ impl Halves {
         for half in 0..2 {
             let (by, other) = (&self.averaged[half], &self.own[1 - half]);
             let (mean, deviation) = any(other);
-            for (sum, alike) in sums.iter_mut().zip(nearest_alike(by, &structure, other)) {
+            for (sum, alike) in sums.iter_mut().zip(nearest_alike(by, Some(&structure), other, &SHARES)) {
                 *sum += 0.5 * (alike - mean) / deviation;
             }
         }
@@ -238,49 +253,81 @@ fn any(rows: &Dense) -> (f64, f64) {
 }
 
 /// The mean cosine of nodes with their nearest ones, for each share.
-fn nearest_alike(by: &Dense, structure: &Dense, other: &Dense) -> [f64; SHARES.len()] {
+fn nearest_alike(by: &Dense, structure: Option<&Dense>, other: &Dense, shares: &[f64]) -> Vec<f64> {
     let rows = by.rows();
     let asking: Vec<usize> = spread(rows, ASKING).collect();
-    let nearest = NEAREST.min(rows - 1).max(1);
-    let blocks: Vec<[f64; SHARES.len()]> = asking
-        .par_chunks(BLOCK)
-        .map(|asking| {
-            let cosines = |of: &Dense| {
-                let taken: Vec<u32> = asking.iter().map(|n| *n as u32).collect();
-                let own = of.select_rows(&taken);
-                let mut out = vec![0.0; asking.len() * rows];
-                let to = &mut ViewMut::new(&mut out, asking.len(), rows);
-                f32::gemm(1.0, View::from(&own), View::from(of).t(), 0.0, to);
-                out
-            };
-            let (near, far) = (cosines(by), cosines(structure));
-            let mut sums = [0.0; SHARES.len()];
-            let mut order: Vec<(f32, u32)> = Vec::with_capacity(rows);
-            for (i, node) in asking.iter().enumerate() {
-                for (sum, share) in sums.iter_mut().zip(SHARES) {
-                    let square = (share * share) as f32;
-                    let score = |n: usize| near[i * rows + n] + square * far[i * rows + n];
-                    order.clear();
-                    order.extend((0..rows).filter(|n| n != node).map(|n| (score(n), n as u32)));
-                    if order.len() > nearest {
-                        let by = |a: &(f32, u32), b: &(f32, u32)| {
-                            b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
-                        };
-                        order.select_nth_unstable_by(nearest - 1, by);
-                        order.truncate(nearest);
-                        order.sort_unstable_by_key(|(_, n)| *n);
-                    }
-                    let alike =
-                        order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
-                    *sum += alike.map(f64::from).sum::<f64>() / order.len().max(1) as f64;
+    let nearest = NEAREST.min(rows.saturating_sub(1)).max(1);
+    let of_block = |asking: &[usize]| {
+        let cosines = |of: &Dense| {
+            let taken: Vec<u32> = asking.iter().map(|n| *n as u32).collect();
+            let own = of.select_rows(&taken);
+            let mut out = vec![0.0; asking.len() * rows];
+            let to = &mut ViewMut::new(&mut out, asking.len(), rows);
+            f32::gemm(1.0, View::from(&own), View::from(of).t(), 0.0, to);
+            out
+        };
+        let (near, far) = (cosines(by), structure.map(cosines));
+        let mut sums = vec![0.0; shares.len()];
+        let mut order: Vec<(f32, u32)> = Vec::with_capacity(rows);
+        for (i, node) in asking.iter().enumerate() {
+            for (sum, share) in sums.iter_mut().zip(shares) {
+                let square = (share * share) as f32;
+                let beside = |n: usize| far.as_ref().map_or(0.0, |far| square * far[i * rows + n]);
+                let score = |n: usize| near[i * rows + n] + beside(n);
+                order.clear();
+                order.extend((0..rows).filter(|n| n != node).map(|n| (score(n), n as u32)));
+                if order.len() > nearest {
+                    let by = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+                    order.select_nth_unstable_by(nearest - 1, by);
+                    order.truncate(nearest);
+                    order.sort_unstable_by_key(|(_, n)| *n);
                 }
+                let alike = order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
+                *sum += alike.map(f64::from).sum::<f64>() / order.len().max(1) as f64;
             }
-            sums
-        })
-        .collect();
-    let mut sums = [0.0; SHARES.len()];
+        }
+        sums
+    };
+    let blocks: Vec<Vec<f64>> = asking.par_chunks(BLOCK).map(of_block).collect();
+    let mut sums = vec![0.0; shares.len()];
     for block in &blocks {
         sums.iter_mut().zip(block).for_each(|(s, b)| *s += b / asking.len() as f64);
     }
     sums
+}
+
+/// What embeddings are held against where two of the same training are compared: the attributes around each node.
+#[derive(Debug)]
+pub(crate) struct Witness {
+    /// The nodes that are looked at.
+    pub nodes: Vec<u32>,
+    around: Dense,
+}
+
+/// What is seen of embeddings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Seen {
+    /// How alike the attributes around nearest nodes are, in deviations of any two.
+    pub likeness: f64,
+    /// The mean cosine of any two nodes.
+    pub cosine: f64,
+}
+
+impl Witness {
+    pub(crate) fn of(graph: &MultiplexGraph) -> Self {
+        let nodes: Vec<usize> = spread(graph.nodes(), NODES).collect();
+        let around = Folded::new(graph, None).table(graph, &nodes, true);
+        Self { nodes: nodes.into_iter().map(|n| n as u32).collect(), around }
+    }
+
+    /// What is seen of these nodes' embeddings.
+    pub(crate) fn see(&self, embeddings: &Dense) -> Seen {
+        let mut rows = embeddings.clone();
+        rows.values_mut().chunks_mut(embeddings.cols().max(1)).for_each(unit);
+        let (mean, deviation) = any(&self.around);
+        let alike = nearest_alike(&rows, None, &self.around, &[0.0])[0];
+        let likeness = (alike - mean) / deviation;
+        let likeness = if likeness.is_finite() { likeness } else { 0.0 };
+        Seen { likeness, cosine: any(&rows).0 }
+    }
 }

@@ -20,6 +20,7 @@ pub use sink::Sink;
 
 use crate::engine::{Engine, Prototypes, Stage};
 use crate::error::Result;
+use crate::graph::{MultiplexGraph, Witness};
 use crate::kmeans;
 use crate::matrix::Dense;
 use crate::model::{Model, Origin};
@@ -54,6 +55,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Session<S> {
     trainer: Trainer,
+    graph: MultiplexGraph,
     origin: Origin,
     sink: S,
     /// What happened and was not told yet.
@@ -115,7 +117,8 @@ impl<S: Sink> Session<S> {
         };
         let ended = ended(trainer.progress());
         let untold = VecDeque::new();
-        Ok(Self { trainer, origin, sink, untold, seeking: false, ended, stopped: false })
+        let graph = plan.graph().clone();
+        Ok(Self { trainer, graph, origin, sink, untold, seeking: false, ended, stopped: false })
     }
 
     /// What happens next; `None` when training is over or was stopped. Epochs are computed in here, one at a time.
@@ -166,6 +169,10 @@ impl<S: Sink> Session<S> {
     fn step(&mut self) -> Result<()> {
         let undecided = self.trainer.progress().choice.is_none();
         let Some(record) = self.trainer.step()? else { return Ok(()) };
+        let settled = match self.trainer.progress().done {
+            true => self.trainer.settle(&Witness::of(&self.graph))?,
+            false => Vec::new(),
+        };
         let (trainer, origin) = (&self.trainer, &self.origin);
         let progress = trainer.progress();
         let mut events = Vec::new();
@@ -188,6 +195,7 @@ impl<S: Sink> Session<S> {
             }
             events.extend(choice.decisions().into_iter().map(Event::Decided));
         }
+        events.extend(settled.into_iter().map(Event::Decided));
         self.sink.epoch(&record, trainer)?;
         self.untold.push_back(Event::Epoch(record));
         self.untold.extend(events);

@@ -25,6 +25,8 @@ pub enum When {
     Start,
     /// Once the joint stage has begun, by what the warm-up led to.
     Joint,
+    /// When training is over, by what it led to.
+    End,
 }
 
 impl Decision {

@@ -21,6 +21,7 @@ mod choice;
 mod gap;
 mod memory;
 mod plan;
+mod verdict;
 mod watch;
 
 pub use choice::Choice;
@@ -103,6 +104,9 @@ pub struct Progress {
     pub stages: Vec<StageReport>,
     /// Whether the last stage has ended.
     pub done: bool,
+    /// What was decided when it had.
+    #[serde(default)]
+    pub last: Vec<Decision>,
 }
 
 impl Progress {
@@ -116,13 +120,15 @@ impl Progress {
             choice: None,
             stages: Vec::new(),
             done: false,
+            last: Vec::new(),
         }
     }
 
     /// What was decided so far, before training and in it.
     pub fn decisions(&self) -> Vec<Decision> {
         let later = self.choice.iter().flat_map(Choice::decisions);
-        self.decisions.iter().cloned().chain(later).collect()
+        let decisions = self.decisions.iter().cloned().chain(later);
+        decisions.chain(self.last.iter().cloned()).collect()
     }
 
     /// Epochs of all stages so far.
