@@ -46,7 +46,9 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
 
 /// The graph with structure beside its attributes.
 fn beside(dense: bool) -> MultiplexGraph {
-    common::graph(NODES, FEATURES, dense).with_own_structure(20, 1).unwrap()
+    let graph = common::graph(NODES, FEATURES, dense);
+    let structure = graph.find_structure(20).unwrap();
+    graph.with_structure(structure.into()).unwrap()
 }
 
 #[test]

@@ -184,7 +184,9 @@ impl<'a> Folded<'a> {
             if self.half.is_none_or(|half| (word >> 63) as usize == half) {
                 // Columns that fall on one place do so with random signs.
                 let (place, sign) = match self.columns > FOLDED {
-                    true => (word as usize % out.len(), if word >> 62 & 1 == 0 { 1.0 } else { -1.0 }),
+                    true => {
+                        (word as usize % out.len(), if word >> 62 & 1 == 0 { 1.0 } else { -1.0 })
+                    }
                     false => (column as usize, 1.0),
                 };
                 out[place] += sign * weight * value;
@@ -222,7 +224,9 @@ impl Halves {
         for half in 0..2 {
             let (by, other) = (&self.averaged[half], &self.own[1 - half]);
             let (mean, deviation) = any(other);
-            for (sum, alike) in sums.iter_mut().zip(nearest_alike(by, Some(&structure), other, &SHARES)) {
+            for (sum, alike) in
+                sums.iter_mut().zip(nearest_alike(by, Some(&structure), other, &SHARES))
+            {
                 *sum += 0.5 * (alike - mean) / deviation;
             }
         }
@@ -277,12 +281,14 @@ fn nearest_alike(by: &Dense, structure: Option<&Dense>, other: &Dense, shares: &
                 order.clear();
                 order.extend((0..rows).filter(|n| n != node).map(|n| (score(n), n as u32)));
                 if order.len() > nearest {
-                    let by = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+                    let by =
+                        |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
                     order.select_nth_unstable_by(nearest - 1, by);
                     order.truncate(nearest);
                     order.sort_unstable_by_key(|(_, n)| *n);
                 }
-                let alike = order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
+                let alike =
+                    order.iter().map(|(_, n)| dot(other.row(*node), other.row(*n as usize)));
                 *sum += alike.map(f64::from).sum::<f64>() / order.len().max(1) as f64;
             }
         }
