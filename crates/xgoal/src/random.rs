@@ -53,7 +53,7 @@ pub enum Purpose {
     /// Which nodes prototypes are found among.
     Sample = 34,
     /// Where the columns of structure start.
-    Structure = 35,
+    Structure = 40,
     /// Which half of the attributes a column is in.
     Halves = 36,
 }

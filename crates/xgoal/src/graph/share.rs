@@ -337,3 +337,83 @@ impl Witness {
         Seen { likeness, cosine: any(&rows).0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Layer;
+    use crate::graph::planted::Planted;
+    use crate::matrix::Csr;
+    use crate::settings::Settings;
+
+    /// Attributes of one planted graph and layers of another.
+    fn graph(attributes: &MultiplexGraph, layers: &MultiplexGraph) -> MultiplexGraph {
+        MultiplexGraph::new(layers.layers().to_vec(), attributes.attributes().clone()).unwrap()
+    }
+
+    fn planted(noise: f64) -> MultiplexGraph {
+        Planted { nodes: 600, noise, ..Planted::default() }.generate().unwrap()
+    }
+
+    fn share(graph: &MultiplexGraph) -> Share {
+        let preprocessing = Settings::default().preprocessing();
+        graph.share_of(&graph.find_structure(16).unwrap(), &preprocessing)
+    }
+
+    #[test]
+    fn structure_counts_where_it_foretells_attributes() {
+        let found = share(&planted(0.5));
+        assert!(found.share > 0.0 && found.weight > 0.0, "{found:?}");
+        assert!(found.likeness[1] > found.likeness[0], "{found:?}");
+    }
+
+    #[test]
+    fn structure_of_strangers_is_left_out() {
+        // Clear attributes, and layers that join nodes by chance.
+        let stream = Stream::new(3, Purpose::Planted);
+        let end = |i: u64| stream.below(i, 600) as u32;
+        let entries = (0..3000).map(|i| (end(2 * i), end(2 * i + 1), 1.0)).collect();
+        let adjacency = Csr::from_triplets(600, 600, entries).unwrap();
+        let layers = vec![Layer { name: "chance".into(), adjacency }];
+        let clear = planted(0.0);
+        let graph = MultiplexGraph::new(layers, clear.attributes().clone()).unwrap();
+        let found = share(&graph);
+        assert_eq!((found.share, found.weight), (0.0, 0.0), "{found:?}");
+    }
+
+    #[test]
+    fn attributes_that_say_nothing_cannot_judge() {
+        let stream = Stream::new(4, Purpose::Planted);
+        let values = (0..600 * 40).map(|i| stream.normal(i) as f32).collect();
+        let attributes = Matrix::Dense(Dense::from_vec(600, 40, values).unwrap());
+        let layers = planted(0.0).layers().to_vec();
+        let found = share(&MultiplexGraph::new(layers, attributes).unwrap());
+        assert_eq!(found.share, 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn averaged_structure_varies_as_far_as_it_is_weighed() {
+        let graph = graph(&planted(0.2), &planted(0.2));
+        let preprocessing = Settings::default().preprocessing();
+        let structure = graph.find_structure(16).unwrap();
+        let nodes: Vec<usize> = (0..600).collect();
+        let weight = graph.spread_of_averages(&structure, &preprocessing, &nodes);
+        let mut twice = structure.clone();
+        twice.values_mut().iter_mut().for_each(|v| *v *= 2.0);
+        let half = graph.spread_of_averages(&twice, &preprocessing, &nodes);
+        assert!((weight / half - 2.0).abs() < 1e-3, "{weight} {half}");
+    }
+
+    #[test]
+    fn a_witness_sees_what_embeddings_keep_and_that_they_collapse() {
+        let graph = planted(0.3);
+        let witness = Witness::of(&graph);
+        let kept = witness.see(&witness.around);
+        let stream = Stream::new(5, Purpose::Planted);
+        let values = (0..600 * 8).map(|i| stream.normal(i) as f32).collect();
+        let lost = witness.see(&Dense::from_vec(600, 8, values).unwrap());
+        assert!(kept.likeness > 1.0 && lost.likeness.abs() < 0.1, "{kept:?} {lost:?}");
+        let same = witness.see(&Dense::from_vec(600, 2, vec![1.0; 1200]).unwrap());
+        assert!(same.cosine > 0.999 && lost.cosine.abs() < 0.1, "{same:?}");
+    }
+}

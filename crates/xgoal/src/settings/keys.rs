@@ -562,8 +562,7 @@ mod tests {
         let mut s = Settings::default();
         let say = |r: Result<()>| r.unwrap_err().to_string();
         let unknown = say(s.set("tua", "1"));
-        let near =
-            "unknown setting `tua`; did you mean `tau`? The settings are method, layers, dim,";
+        let near = "unknown setting `tua`; did you mean `tau`? The settings are method, layers, structure,";
         assert!(unknown.starts_with(near), "{unknown}");
         let far = say(s.set("colour", "1"));
         assert!(far.starts_with("unknown setting `colour`; the settings are method,"), "{far}");

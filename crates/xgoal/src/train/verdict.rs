@@ -78,3 +78,52 @@ impl<E: Engine> Trainer<E> {
         Ok(final_mean(&self.config, &layers))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::cpu::CpuEngine;
+    use crate::graph::planted::Planted;
+    use crate::model::LayerWeights;
+    use crate::settings::Settings;
+
+    /// A training that is over, whose joint stage multiplied all weights by a number.
+    fn settled(times: f32) -> (Vec<Decision>, Vec<LayerWeights>, Vec<LayerWeights>) {
+        let graph = Planted { nodes: 300, ..Planted::default() }.generate().unwrap();
+        let mut settings = Settings::default();
+        for (key, value) in [("dim", "8"), ("clusters", "3"), ("max_epochs", "3")] {
+            settings.set(key, value).unwrap();
+        }
+        let config = settings.validate(&graph.layer_names()).unwrap();
+        let engine = CpuEngine::<f32>::start(&config, &graph, None).unwrap();
+        let mut trainer = Trainer::new(engine, config);
+        while trainer.progress().stages.len() < 2 {
+            trainer.step().unwrap();
+        }
+        let mut state = trainer.engine.state().unwrap();
+        let warm = state.remembered.clone();
+        for tensor in state.weights.iter_mut().flat_map(LayerWeights::tensors_mut) {
+            tensor.iter_mut().for_each(|v| *v *= times);
+        }
+        let joint = state.weights.clone();
+        trainer.engine.restore(state).unwrap();
+        trainer.progress.done = true;
+        let decisions = trainer.settle(&Witness::of(&graph)).unwrap();
+        assert_eq!(trainer.progress().last, decisions);
+        let kept = trainer.engine.weights().unwrap();
+        assert!(kept == warm || kept == joint);
+        (decisions, kept, warm)
+    }
+
+    #[test]
+    fn the_warm_up_is_kept_where_the_joint_stage_lost_what_it_had() {
+        let (decisions, kept, warm) = settled(0.0);
+        assert_eq!(kept, warm);
+        assert!(
+            decisions[0].to_string().starts_with("warmup: kept as the result"),
+            "{decisions:?}"
+        );
+        let (decisions, kept, warm) = settled(1.0);
+        assert!(kept != warm && decisions.is_empty(), "{decisions:?}");
+    }
+}
