@@ -11,7 +11,7 @@
 //!     sparse attributes     20 x + 16 N, and x/8 a layer for the mask
 //!     dense attributes      4 N F, and N F / 8 a layer for the mask; so also where preprocessing stores them dense
 //!     views and workspace   4 N d (3 V + 2) + 8 N V
-//!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far; 24 where `warmup_draws` is not 1
+//!     weights               20 V (2 F d + d): weights, gradients, two moments, the best so far
 //!     partial sums          32 F d where X^T G reads the nodes in order
 //!     the largest of        8 N d + 6 N K for k-means, one layer at a time; 6 N K a thread for small graphs; 4 N d more
 //!                           where prototypes may be shared;
@@ -22,10 +22,11 @@
 //!     directions            where attributes are looked at before there is a layer, what that takes more than all that comes
 //!                           later, with w = min(k, F):
 //!                           16 (e + N) for all layers and 8 (x + F) if attributes are sparse, 8 w (2 N + 3 F), and the
-//!                           attributes once more, where `start` is principal (k = d), or where layers are not aligned
-//!                           and `cluster_attributes` is on (k = 32, the largest layer; 4 V (2 F d + d) for the weights too)
-//!     what was seen         4 N w a layer where layers are not aligned and `cluster_attributes` is on
+//!                           attributes once more, where `start` is principal (k = d)
 //! ```
+//!
+//! Over batches layers take 4 N each, attributes 4 N or 4 N F, and views, clusters and embeddings what a batch, a sample and a
+//! block of nodes do: `docs/performance.md` has the sum.
 //!
 //! The graph itself is not the engine's, but stays in memory beside it.
 
