@@ -67,24 +67,28 @@ pub enum Found {
 
 /// Looks for a run with these settings on this graph, whatever its ids; any other is refused.
 pub fn found(folder: &Path, config: &Config, graph: &Fingerprint) -> anyhow::Result<Found> {
+    let finished = Run::is_finished(folder);
+    // A graph that is another one may be why settings are.
+    if finished {
+        let model = io::model::read(&model_path(folder))?;
+        if let Some(difference) = model.graph().and_then(|trained| trained.difference(graph)) {
+            let folder = folder.display();
+            let message = format!(
+                "{folder}: there is a run on another graph here, or the source has changed since: {difference}; \
+                 choose another --out"
+            );
+            return Err(Usage(message).into());
+        }
+    }
     if !Run::is_free_or_of(folder, config)? {
         let folder = folder.display();
         let message =
             format!("{folder}: there is a run with other settings here; choose another --out");
         return Err(Usage(message).into());
     }
-    if !Run::is_finished(folder) {
+    if !finished {
         // Going on compares graphs by itself.
         return Ok(if Run::is_resumable(folder) { Found::Unfinished } else { Found::Nothing });
-    }
-    let model = io::model::read(&model_path(folder))?;
-    if let Some(difference) = model.graph().and_then(|trained| trained.difference(graph)) {
-        let folder = folder.display();
-        let message = format!(
-            "{folder}: there is a run on another graph here, or the source has changed since: {difference}; \
-             choose another --out"
-        );
-        return Err(Usage(message).into());
     }
     Ok(Found::Finished)
 }

@@ -60,6 +60,12 @@ pub(crate) struct Share {
 }
 
 impl MultiplexGraph {
+    /// Bytes that asking for a share takes: four tables of folded attributes, and the cosines of a block on each thread.
+    pub(crate) fn share_bytes(nodes: u64, columns: u64, threads: u64) -> u64 {
+        let looked = nodes.min(NODES as u64);
+        16 * looked * columns.min(FOLDED as u64) + 8 * threads * looked * (BLOCK as u64 + 1)
+    }
+
     /// How much structure should count beside this graph's attributes as they are after preprocessing.
     pub(crate) fn share_of(&self, structure: &Dense, preprocessing: &Preprocessing) -> Share {
         let nodes: Vec<usize> = spread(self.nodes(), NODES).collect();

@@ -76,7 +76,7 @@ impl<'a> Plan<'a> {
             true => graph,
             false => Cow::Owned(graph.into_owned().select_layers(&names)?),
         };
-        let (config, graph) = structured(config, graph.into_owned(), asked)?;
+        let (config, graph) = structured(config, graph.into_owned(), asked, limits.memory)?;
         Ok(Self::of(graph, config, limits))
     }
 
@@ -96,7 +96,7 @@ impl<'a> Plan<'a> {
             settings.structure_weight.or(own.structure_weight),
         );
         let config = settings.fit_by(&self.graph, signals)?;
-        let (config, graph) = structured(config, self.graph().clone(), asked)?;
+        let (config, graph) = structured(config, self.graph().clone(), asked, self.limits.memory)?;
         Ok(Plan::of(graph, config, self.limits))
     }
 
@@ -145,6 +145,7 @@ fn structured(
     config: Config,
     graph: MultiplexGraph,
     (columns, weight): (Option<usize>, Option<f64>),
+    limit: Option<u64>,
 ) -> Result<(Config, MultiplexGraph)> {
     let wanted = columns.unwrap_or(COLUMNS);
     if wanted == 0 || weight == Some(0.0) {
@@ -153,6 +154,7 @@ fn structured(
     let graph = match graph.structure() {
         Some(structure) if structure.cols() == wanted => graph,
         _ => {
+            MemoryEstimate::check_structure(&graph, wanted, limit)?;
             let structure = graph.find_structure(wanted)?;
             graph.with_structure(Arc::new(structure))?
         }

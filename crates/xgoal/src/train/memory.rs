@@ -1,6 +1,6 @@
 //! How much memory training takes, before it starts.
 
-use crate::engine::cpu::before;
+use crate::engine::cpu::{before, finding_structure};
 use crate::engine::{Backend, Footprint};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
@@ -49,6 +49,26 @@ impl MemoryEstimate {
                 advice: "give `layers`, `encoder`, `start` and `mean_weights`, or use fewer \
                          attributes or a larger machine"
                     .into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses to find structure where that does not fit, by the same limit as training.
+    pub(crate) fn check_structure(
+        graph: &MultiplexGraph,
+        columns: usize,
+        limit: Option<u64>,
+    ) -> Result<()> {
+        let needed = finding_structure(graph, columns);
+        match free(limit) {
+            Some(available) if needed > available.bytes => Err(Error::Memory {
+                job: "finding structure",
+                sum: String::new(),
+                needed,
+                available: available.bytes,
+                bound: available.bound,
+                advice: "give `structure` fewer columns, or 0 to do without, or use a larger machine".into(),
             }),
             _ => Ok(()),
         }

@@ -128,10 +128,13 @@ impl<'a> Footprints<'a> {
         let graph_bytes = of_graph(graph) + 8 * loops * v;
         let attributes = match graph.attributes() {
             Matrix::Sparse(m) if !preprocessing.makes_dense() => {
-                let x = m.nnz() as u64;
-                20 * x + 16 * n + v * x / 8
+                // Structure is stored entry by entry, and put beside the others first.
+                let beside = graph.structure().map_or(0, |s| s.values().len() as u64);
+                let x = m.nnz() as u64 + beside;
+                let put = if beside > 0 { 8 * x } else { 0 };
+                20 * x + 16 * n + v * x / 8 + put
             }
-            m => 4 * n * m.cols() as u64 + v * n * m.cols() as u64 / 8,
+            _ => 4 * n * graph.columns() as u64 + v * n * graph.columns() as u64 / 8,
         };
         Self { graph, settings, graph_bytes, layers, attributes, bits, batch }
     }
@@ -227,6 +230,14 @@ fn of_graph(graph: &MultiplexGraph) -> u64 {
     let layers = graph.layers().iter().map(|layer| 8 * (layer.adjacency.nnz() as u64 + n));
     let structure = graph.structure().map_or(0, |s| 4 * s.values().len() as u64);
     40 * n + layers.sum::<u64>() + stored(graph.attributes()) + structure
+}
+
+/// Bytes of the program and a graph, and of finding so many columns of structure and how much they should count.
+pub(crate) fn finding_structure(graph: &MultiplexGraph, columns: usize) -> u64 {
+    let n = graph.nodes() as u64;
+    let threads = rayon::current_num_threads() as u64;
+    let tables = 12 * n * columns as u64;
+    before(graph) + tables + MultiplexGraph::share_bytes(n, graph.attributes().cols() as u64, threads)
 }
 
 /// Bytes of attributes as they are in a graph.

@@ -21,7 +21,7 @@ mod objective;
 mod phases;
 mod rows;
 
-pub(crate) use footprint::before;
+pub(crate) use footprint::{before, finding_structure};
 pub use footprint::{Footprint, Footprints};
 pub use kernels::Kernels;
 
