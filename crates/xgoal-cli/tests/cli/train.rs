@@ -53,7 +53,8 @@ fn the_written_configuration_repeats_the_run() {
     let sandbox = Sandbox::with_graph();
     let changes = ["--seed", "7", "--set", "tau=0.5,1", "--method", "goal", "--layers"];
     let more = ["layer1,layer0", "--set", "lambda_c=0.2", "--set", "mean_weights=1,0.5"];
-    let changes = [&changes[..], &more].concat();
+    let structure = ["--set", "structure=4", "--set", "structure_weight=0.5"];
+    let changes = [&changes[..], &more, &structure].concat();
     sandbox.train("graph.npz", "first", &changes);
     let again = ["train", "graph.npz", "--out", "again", "--config", "first/config.toml"];
     sandbox.xgoal(&again).done();
