@@ -68,7 +68,9 @@ impl MemoryEstimate {
                 needed,
                 available: available.bytes,
                 bound: available.bound,
-                advice: "give `structure` fewer columns, or 0 to do without, or use a larger machine".into(),
+                advice:
+                    "give `structure` fewer columns, or 0 to do without, or use a larger machine"
+                        .into(),
             }),
             _ => Ok(()),
         }

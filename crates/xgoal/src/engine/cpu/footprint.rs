@@ -237,7 +237,9 @@ pub(crate) fn finding_structure(graph: &MultiplexGraph, columns: usize) -> u64 {
     let n = graph.nodes() as u64;
     let threads = rayon::current_num_threads() as u64;
     let tables = 12 * n * columns as u64;
-    before(graph) + tables + MultiplexGraph::share_bytes(n, graph.attributes().cols() as u64, threads)
+    before(graph)
+        + tables
+        + MultiplexGraph::share_bytes(n, graph.attributes().cols() as u64, threads)
 }
 
 /// Bytes of attributes as they are in a graph.

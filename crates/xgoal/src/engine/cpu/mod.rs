@@ -21,8 +21,8 @@ mod objective;
 mod phases;
 mod rows;
 
-pub(crate) use footprint::{before, finding_structure};
 pub use footprint::{Footprint, Footprints};
+pub(crate) use footprint::{before, finding_structure};
 pub use kernels::Kernels;
 
 use self::adam::Adam;
