@@ -15,7 +15,7 @@
 //! Layers count as symmetric (a directed one as the sum with its transpose), without their diagonals and what is not
 //! positive. Entries of F and P are made of the degrees when they are needed and never stored.
 //!
-//! Cost: `PRODUCTS + PASSES` products of (entries x columns) and a few of (N x columns^2). Memory: two tables of N x columns and N
+//! Cost: `PRODUCTS + PASSES` products of (entries x columns) and a few of (N x columns^2). Memory: two tables of N x (columns + `SPARE`) and N
 //! numbers per layer, all f32; a directed layer is copied.
 
 mod relation;
@@ -30,6 +30,8 @@ use rayon::prelude::*;
 
 /// Products with F.
 const PRODUCTS: usize = 3;
+/// Directions that are iterated beside those asked for, so that the last of these converge too.
+const SPARE: usize = 16;
 /// How often rows are smoothed.
 const PASSES: usize = 4;
 /// What a row keeps of its own each time.
@@ -45,11 +47,10 @@ const NO_VALUE: f64 = 1e-6;
 pub fn structure(layers: &[&Csr], columns: usize, stream: Stream) -> Result<Dense> {
     let relations = Relations::new(layers)?;
     let nodes = relations.nodes();
-    // No more directions than nodes; what is left stays zero.
-    let width = columns.min(nodes);
-    if width == 0 {
+    if nodes == 0 || columns == 0 {
         return Ok(Dense::zeros(nodes, columns));
     }
+    let width = columns.saturating_add(SPARE).min(nodes);
     let mut table = Dense::zeros(nodes, width);
     let start = |(i, v): (usize, &mut f32)| *v = stream.uniform(i as u64) as f32 - 0.5;
     table.values_mut().par_iter_mut().enumerate().for_each(start);
@@ -61,33 +62,38 @@ pub fn structure(layers: &[&Csr], columns: usize, stream: Stream) -> Result<Dens
         std::mem::swap(&mut table, &mut next);
     }
     relations.information(&table, &mut next);
-    let by = scaled_directions(tall::product(&table, &next), width);
+    let by = scaled_directions(tall::product(&table, &next), width, columns);
+    // Never more than two tables at a time.
+    drop(table);
+    let mut table = Dense::zeros(nodes, columns);
     tall::turn(&next, &by, &mut table);
+    drop(next);
+    let mut next = Dense::zeros(nodes, columns);
     for _ in 0..PASSES {
         relations.smooth(&table, OWN, &mut next);
         std::mem::swap(&mut table, &mut next);
     }
-    drop(next);
     tall::centre(&mut table);
     unit_rows(&mut table);
-    Ok(widened(table, columns))
+    Ok(table)
 }
 
-/// What turns `F Q` into `U |L|^1/2`, given `T = Q^T F Q`: with `T = V L V^T`, U is about `F Q V L^-1`.
-fn scaled_directions(mut projected: Vec<f64>, width: usize) -> Vec<f64> {
+/// What turns `F Q` into so many columns of `U |L|^1/2`, given `T = Q^T F Q`: with `T = V L V^T`, U is about `F Q V L^-1`.
+fn scaled_directions(mut projected: Vec<f64>, width: usize, columns: usize) -> Vec<f64> {
     for (i, j) in (0..width).flat_map(|i| (0..i).map(move |j| (i, j))) {
         let mean = 0.5 * (projected[i * width + j] + projected[j * width + i]);
         (projected[i * width + j], projected[j * width + i]) = (mean, mean);
     }
     let Eigen { values, vectors } = eigen(projected, width);
-    let mut by = vec![0.0; width * width];
-    for (k, (value, vector)) in values.iter().zip(vectors.chunks_exact(width)).enumerate() {
+    let mut by = vec![0.0; width * columns];
+    let leading = values.iter().zip(vectors.chunks_exact(width)).take(columns);
+    for (k, (value, vector)) in leading.enumerate() {
         let scale = if value.abs() > NO_VALUE * values[0].abs() {
             value.signum() / value.abs().sqrt()
         } else {
             0.0
         };
-        vector.iter().enumerate().for_each(|(r, v)| by[r * width + k] = scale * v);
+        vector.iter().enumerate().for_each(|(r, v)| by[r * columns + k] = scale * v);
     }
     by
 }
@@ -141,17 +147,4 @@ fn unit_rows(table: &mut Dense) {
             row.iter_mut().for_each(|v| *v = (f64::from(*v) / length) as f32);
         }
     });
-}
-
-/// The same table with columns of zeros behind its own.
-fn widened(table: Dense, columns: usize) -> Dense {
-    if table.cols() == columns {
-        return table;
-    }
-    let mut wide = Dense::zeros(table.rows(), columns);
-    let rows = wide.values_mut().chunks_exact_mut(columns);
-    for (wide, row) in rows.zip(table.values().chunks_exact(table.cols())) {
-        wide[..row.len()].copy_from_slice(row);
-    }
-    wide
 }
