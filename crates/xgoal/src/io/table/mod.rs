@@ -23,7 +23,6 @@ use delimited::Delimited;
 use parquet::ParquetTable;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// The extensions of tables, as messages list them.
 pub(crate) const EXPECTED: &str = ".csv, .tsv, .csv.gz, .tsv.gz or .parquet";
@@ -130,7 +129,7 @@ impl Table {
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
         let places = self.places(columns)?;
-        let mut growth = Growth::begin();
+        let growth = Growth::begin();
         let mut take = |part| {
             take(part)?;
             growth.check().map_err(|e| e.in_file(&self.path))
@@ -198,23 +197,15 @@ impl Table {
 /// What the process takes on top of what it took before, while what a table holds arrives.
 struct Growth {
     before: Option<u64>,
-    looked: Instant,
 }
 
 impl Growth {
-    /// A look takes a part of a thousand of this.
-    const SELDOM: Duration = Duration::from_millis(50);
-
     fn begin() -> Self {
-        Self { before: machine::rss_bytes(), looked: Instant::now() }
+        Self { before: machine::rss_bytes() }
     }
 
     /// Stops in time: as much must be left as was taken, because what grows takes up to twice its size for a while.
-    fn check(&mut self) -> std::result::Result<(), ParseError> {
-        if self.looked.elapsed() < Self::SELDOM {
-            return Ok(());
-        }
-        self.looked = Instant::now();
+    fn check(&self) -> std::result::Result<(), ParseError> {
         let taken =
             machine::rss_bytes().zip(self.before).map(|(now, before)| now.saturating_sub(before));
         match taken.zip(machine::available()) {
