@@ -119,7 +119,8 @@ class Graph:
         wanted = self.layers if select is None or not set(select) <= set(self.layers) else set(select)
         layers = [(name, compressed(self.layers[name])) for name in self.layers if name in wanted]
         X = compressed(self.X) if sp.issparse(self.X) else native(self.X)
-        return _xgoal.Graph(layers, X, select)
+        ids = None if self.ids is None else [str(i) for i in self.ids]
+        return _xgoal.Graph(layers, X, select, ids)
 
     @classmethod
     def _of_parts(cls, parts: dict[str, Any]) -> Graph:

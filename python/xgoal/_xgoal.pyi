@@ -41,6 +41,7 @@ class Graph:
         layers: Sequence[tuple[str, Compressed]],
         attributes: Compressed | np.ndarray[Any, Any],
         select: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
     ) -> Graph: ...
     @property
     def nodes(self) -> int: ...

@@ -22,11 +22,12 @@ pub struct Graph(pub MultiplexGraph);
 impl Graph {
     /// The named layers, in that order, or all of them.
     #[new]
-    #[pyo3(signature = (layers, attributes, select=None))]
+    #[pyo3(signature = (layers, attributes, select=None, ids=None))]
     fn new(
         layers: Vec<(String, Compressed<'_>)>,
         attributes: &Bound<'_, PyAny>,
         select: Option<Vec<String>>,
+        ids: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let available: Vec<String> = layers.iter().map(|(name, _)| name.clone()).collect();
         let names = select.as_ref().unwrap_or(&available);
@@ -42,6 +43,10 @@ impl Graph {
         let attributes = to_matrix(attributes)?.map_err(raise)?;
         MultiplexGraph::new(chosen, attributes)
             .and_then(|graph| graph.select_layers(names))
+            .and_then(|graph| match ids {
+                Some(ids) => graph.with_ids(ids),
+                None => Ok(graph),
+            })
             .map(Graph)
             .map_err(raise)
     }

@@ -54,7 +54,7 @@ impl Known {
         self.keys.as_deref()
     }
 
-    /// Which of these rows each node of a graph has. A graph without ids has them only if it is the one of training.
+    /// Which of these rows each node of a graph has. Where there are no ids to go by, it must be the graph of training.
     fn seen(&self, graph: &MultiplexGraph, trained: Option<&Fingerprint>) -> Vec<Option<u32>> {
         let same = || {
             trained == Some(&graph.fingerprint().without_ids()) && graph.nodes() == self.rows.rows()
@@ -66,7 +66,7 @@ impl Known {
                 let rows: HashMap<u64, u32> = pairs.iter().map(key_of).zip(0..).collect();
                 ids.iter().map(|id| rows.get(&key(id)).copied()).collect()
             }
-            (None, None) if same() => (0..graph.nodes() as u32).map(Some).collect(),
+            _ if same() => (0..graph.nodes() as u32).map(Some).collect(),
             _ => vec![None; graph.nodes()],
         }
     }
@@ -133,6 +133,7 @@ mod tests {
         let print = graph.fingerprint().without_ids();
         assert_eq!(unnamed.count(&graph, Some(&print)), 200);
         assert_eq!(unnamed.count(&graph, None), 0);
-        assert_eq!(unnamed.count(&shifted, Some(&print)), 0);
+        assert_eq!(known.count(&graph, Some(&print)), 200);
+        assert_eq!(unnamed.count(&shifted, None), 0);
     }
 }
