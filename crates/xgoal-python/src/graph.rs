@@ -59,7 +59,8 @@ impl Graph {
 
     /// A text that changes with any edge, weight or attribute.
     fn fingerprint(&self) -> String {
-        serde_json::to_string(&self.0.fingerprint().without_ids()).expect("plain numbers and strings")
+        serde_json::to_string(&self.0.fingerprint().without_ids())
+            .expect("plain numbers and strings")
     }
 }
 
