@@ -12,6 +12,7 @@ mod attributes;
 mod batch;
 mod bits;
 mod draw;
+mod embed;
 mod encoder;
 mod footprint;
 mod kernels;
@@ -21,6 +22,7 @@ mod objective;
 mod phases;
 mod rows;
 
+pub use embed::embed;
 pub use footprint::{Footprint, Footprints};
 pub(crate) use footprint::{before, finding_structure};
 pub use kernels::Kernels;
@@ -28,8 +30,9 @@ pub use kernels::Kernels;
 use self::adam::Adam;
 use self::adjacency::Adjacency;
 use self::attributes::Attributes;
-use self::batch::{Batches, CAP, Source};
+use self::batch::{Batches, Source};
 use self::draw::Draw;
+use self::embed::{anchors, embed_blocks, embed_layers};
 use self::encoder::{LayerEncoder, Views, Workspace};
 use self::objective::Objective;
 use self::phases::{Clock, Phase};
@@ -37,7 +40,7 @@ use self::rows::{PerThread, Scratches};
 use super::{Engine, EngineState, Prototypes, Recluster, Stage, Step, Terms};
 use crate::error::{Error, Result};
 use crate::graph::MultiplexGraph;
-use crate::graph::preprocess::{Columns, Preprocessed};
+use crate::graph::preprocess::Preprocessed;
 use crate::kmeans::{self, Clustering, KMeans, Known};
 use crate::matrix::{Dense, Matrix};
 use crate::model::{LayerWeights, initial_weights, mean_of_layers, random_weights};
@@ -125,68 +128,6 @@ impl<T: Kernels> Operands<T> {
             settings: config.settings(),
         }
     }
-}
-
-/// Embeddings of a graph under given weights, one matrix per layer, block after block of nodes: through products with the
-/// whole graph where training goes so, which gives the bits that training gave.
-pub fn embed(
-    config: &Config,
-    graph: &MultiplexGraph,
-    columns: Option<&Columns>,
-    weights: &[LayerWeights],
-    block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>,
-) -> Result<()> {
-    if config.batch(graph.nodes()).is_some() {
-        let source = Source::new(graph.clone(), config.preprocessing(), columns)?;
-        return embed_blocks(config, &Batches::new(source, 1), weights, block);
-    }
-    let preprocessed = config.preprocessing().apply_with(graph, columns)?;
-    let graph = Operands::<f32>::new(&preprocessed);
-    let work = graph.workspace(config.settings().dim, false);
-    block(0, embed_layers(config, &mut Whole { graph, draws: Vec::new(), work }, weights))
-}
-
-fn embed_blocks<T: Kernels>(
-    config: &Config,
-    batches: &Batches<T>,
-    weights: &[LayerWeights<T>],
-    block: &mut dyn FnMut(usize, Vec<Dense>) -> Result<()>,
-) -> Result<()> {
-    let nodes = batches.graph_nodes();
-    for first in (0..nodes).step_by(ENCODED) {
-        let some: Vec<u32> = (first..nodes.min(first + ENCODED)).map(|n| n as u32).collect();
-        block(first, anchors(config, batches, weights, &some, None).iter().map(cast).collect())?;
-    }
-    Ok(())
-}
-
-/// H of some nodes in each layer; all of their edges are followed without a stream to choose them by.
-fn anchors<T: Kernels>(
-    config: &Config,
-    batches: &Batches<T>,
-    weights: &[LayerWeights<T>],
-    nodes: &[u32],
-    chosen: Option<Stream>,
-) -> Vec<Dense<T>> {
-    let of_layer = |(v, weights)| {
-        let all = (usize::MAX, Stream::new(0, Purpose::Cap));
-        let cap = chosen.map_or(all, |stream| (CAP, stream.substream(v as u64)));
-        batches.anchor(config.settings(), v, weights, nodes, cap)
-    };
-    weights.iter().enumerate().map(of_layer).collect()
-}
-
-fn embed_layers<T: Kernels>(
-    config: &Config,
-    Whole { graph, work, .. }: &mut Whole<T>,
-    weights: &[LayerWeights<T>],
-) -> Vec<Dense<T>> {
-    let of_layer = |(v, weights)| {
-        let mut out = Dense::zeros(graph.nodes, config.settings().dim);
-        graph.encoder(config, v).embed(weights, work, &mut out);
-        out
-    };
-    weights.iter().enumerate().map(of_layer).collect()
 }
 
 impl<T: Kernels> CpuEngine<T> {
