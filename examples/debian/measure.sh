@@ -12,7 +12,7 @@ mkdir -p "$runs"
 /usr/bin/time -f '%e s, %M KB' "$xgoal" info "$here"
 for layers in depends,suggests,source,maintainer depends suggests source maintainer; do
   run=$runs/$layers
-  [ -e "$run/config.toml" ] || "$xgoal" train "$here" --layers "$layers" --out "$run" --set clusters=30 --set lr=5e-3 --set shared_start=off --json --quiet
+  [ -e "$run/config.toml" ] || "$xgoal" train "$here" --layers "$layers" --out "$run" --set clusters=30 --set lr=5e-3 --json --quiet
   [ ! -e "$run/state.safetensors" ] || "$xgoal" train "$here" --out "$run" --resume --json --quiet
   printf '%s: ' "$layers"
   "$xgoal" eval "$run" "$here" --no-baselines --json --quiet

@@ -22,7 +22,7 @@ from xgoal._base import OWN
 def test_every_setting_of_the_library_is_a_parameter():
     settings = set(_xgoal.SETTINGS) - {"method", "seed"}
     assert set(xgoal.XGOAL._names()) == settings | OWN
-    aligning = {"mu_n", "mu_c", "align_tau", "warmup_mu_n", "prototypes"}
+    aligning = {"mu_n", "mu_c", "align_tau", "warmup_mu_n"}
     assert set(xgoal.GOAL._names()) == (settings | OWN) - aligning
 
 
@@ -39,9 +39,7 @@ def test_parameters_are_only_stored():
 def test_what_is_fitted(graph, fitted):
     assert fitted.embedding_.shape == (240, 8) and fitted.embedding_.dtype == np.float32
     assert list(fitted.layer_embeddings_) == fitted.layer_names_ == ["layer0", "layer1"]
-    weights = fitted.config_["mean_weights"]
-    assert weights[0] == 1.0 and 0.25 <= weights[1] < 1.0
-    mean = np.average(list(fitted.layer_embeddings_.values()), axis=0, weights=weights)
+    mean = np.mean(list(fitted.layer_embeddings_.values()), axis=0)
     np.testing.assert_allclose(fitted.embedding_, mean, atol=1e-6)
     assert fitted.cluster_centers_["layer1"].shape == (6, 8)
     assert fitted.cluster_labels_["layer0"].shape == (240,)
@@ -129,7 +127,7 @@ def test_transform_encodes_nodes_never_seen(graph, fitted):
     assert Z.shape == (100, 8) and np.isfinite(Z).all()
     each = fitted.transform_layers(layers, graph.X[part])
     assert list(each) == fitted.layer_names_
-    mean = np.average(list(each.values()), axis=0, weights=fitted.config_["mean_weights"])
+    mean = np.average(list(each.values()), axis=0)
     np.testing.assert_allclose(mean, Z, atol=1e-6)
 
 

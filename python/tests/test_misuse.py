@@ -179,9 +179,9 @@ def test_settings_in_strange_shapes_are_configuration_errors():
     strange = [cyclic, deep, np.array(cyclic, dtype=object), 2**200, "\ud800", {1: 2}, [None], object(), b"1"]
     for value in strange:
         with pytest.raises(xgoal.ConfigError):
-            small(mean_weights=value).fit({"a": LAYER}, X)
+            small(layer_weights=value).fit({"a": LAYER}, X)
         with pytest.raises(xgoal.ConfigError):
-            xgoal._xgoal.Settings("auto", {"mean_weights": value})
+            xgoal._xgoal.Settings("auto", {"layer_weights": value})
     # Dropping a list in a list in a list is the interpreter's own business.
     while deep:
         deep = deep.pop()

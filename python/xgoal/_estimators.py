@@ -26,16 +26,15 @@ class XGOAL(Estimator):
         ``tanh`` or ``relu``; ``first-order`` or ``gcn``.
     p_drop, augmentation, drop_attributes, drop_edges
         How the positive view is drawn.
-    clusters, tau, cluster_every, kmeans_restarts, prototypes
+    clusters, tau, cluster_every, kmeans_restarts
         Prototypes: their number, their temperature (each one value or a list with one per layer), the epochs
-        between two clusterings, the seedings of the first, and whether prototypes are of each layer's ``own``
-        clusters or ``shared``, of those of the mean over layers.
-    lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights, mean_weights
-        Weights of the four terms, the temperature of the alignment, and weights of the layers in training and in the
-        mean over them (the last three one value or a list with one per layer).
-    start, shared_start
-        What encoders begin with: ``random``, ``principal`` or ``auto``; and whether all with the same.
-    lr, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, min_gain, schedule
+        between two clusterings, and the seedings of the first.
+    lambda_n, lambda_c, mu_n, mu_c, align_tau, layer_weights
+        Weights of the four terms, the temperature of the alignment, and weights of the layers in training (the last two
+        one value or a list with one per layer).
+    start
+        What encoders begin with: ``random``, ``principal`` or ``auto``.
+    lr, warmup, warmup_lr, warmup_mu_n, max_epochs, patience, schedule
         How long is trained, and how fast; ``schedule`` is ``smooth``, or ``paper`` for the stages of the authors'
         program.
     batch
@@ -101,23 +100,19 @@ class XGOAL(Estimator):
         tau: Any = None,
         cluster_every: int | None = None,
         kmeans_restarts: int | None = None,
-        prototypes: str | None = None,
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         mu_n: float | None = None,
         mu_c: float | None = None,
         align_tau: Any = None,
         layer_weights: Any = None,
-        mean_weights: Any = None,
         lr: float | None = None,
         start: str | None = None,
-        shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         warmup_mu_n: float | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        min_gain: float | None = None,
         schedule: str | None = None,
         batch: int | str | None = None,
         normalize_attributes: str | None = None,
@@ -136,8 +131,8 @@ class XGOAL(Estimator):
 class GOAL(Estimator):
     """GOAL: like :class:`XGOAL`, but every layer for itself; what is meant for a single layer.
 
-    The parameters are those of :class:`XGOAL` without the alignment's: ``mu_n``, ``mu_c``, ``align_tau``,
-    ``warmup_mu_n`` and ``prototypes``.
+    The parameters are those of :class:`XGOAL` without the alignment's: ``mu_n``, ``mu_c``, ``align_tau`` and
+    ``warmup_mu_n``.
 
     Examples
     --------
@@ -172,15 +167,12 @@ class GOAL(Estimator):
         lambda_n: float | None = None,
         lambda_c: float | str | None = None,
         layer_weights: Any = None,
-        mean_weights: Any = None,
         lr: float | None = None,
         start: str | None = None,
-        shared_start: bool | str | None = None,
         warmup: bool | str | None = None,
         warmup_lr: float | None = None,
         max_epochs: int | None = None,
         patience: int | None = None,
-        min_gain: float | None = None,
         schedule: str | None = None,
         batch: int | str | None = None,
         normalize_attributes: str | None = None,

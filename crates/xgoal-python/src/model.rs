@@ -13,7 +13,7 @@ use xgoal::Error;
 use xgoal::io::embeddings::Rows;
 use xgoal::io::{embeddings, model, torch};
 use xgoal::matrix::Dense;
-use xgoal::model::final_mean;
+use xgoal::model::mean_of_layers;
 use xgoal::run::{Run, embeddings_path, model_file};
 
 type Array<'py> = Bound<'py, PyArray2<f32>>;
@@ -104,7 +104,7 @@ impl Model {
     ) -> PyResult<(Vec<Array<'py>>, Array<'py>)> {
         let (layers, mean) = pool::run(py, threads, || {
             let layers = self.0.embed(&graph.0)?;
-            let mean = final_mean(self.0.config(), &layers);
+            let mean = mean_of_layers(&layers);
             Ok((layers, mean))
         })?;
         let layers = layers.into_iter().map(|layer| to_numpy(py, layer)).collect();

@@ -33,7 +33,7 @@ fn train(config: &Config, graph: &MultiplexGraph, threads: usize) -> Run {
         engine.set_prototypes(given.collect());
         let terms = (0..6).map(|epoch| {
             let counts = &[5; 8][..layers];
-            let recluster = recluster(config, counts, config.prototypes());
+            let recluster = recluster(config, counts);
             let recluster = (epoch == 1 || epoch == 4).then_some(recluster);
             let step = Step { recluster, ..step(config, None, Stage::Joint, epoch) };
             let terms = engine.evaluate(&step).unwrap();
@@ -57,10 +57,10 @@ fn bits_do_not_depend_on_the_number_of_threads() {
         (common::graph(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
         (common::graph(NODES, FEATURES, true), [("activation", "relu"), ("p_drop", "0.3")]),
         (common::unweighted(NODES, FEATURES, false), [("activation", "tanh"), ("p_drop", "0.5")]),
-        (common::graph(NODES, FEATURES, true), [("prototypes", "shared"), ("p_drop", "0.5")]),
+        (common::graph(NODES, FEATURES, true), [("lambda_c", "0.2"), ("p_drop", "0.5")]),
         (common::graph(NODES, FEATURES, false), [("method", "goal"), ("p_drop", "0.5")]),
         (common::graph(NODES, FEATURES, false), [("batch", "300"), ("p_drop", "0.3")]),
-        (beside(true), [("batch", "300"), ("prototypes", "shared")]),
+        (beside(true), [("batch", "300"), ("lambda_c", "0.2")]),
         (beside(false), [("batch", "70"), ("encoder", "gcn")]),
         (beside(false), [("batch", "all"), ("p_drop", "0.5")]),
     ] {

@@ -16,7 +16,7 @@ use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::matrix::{Csr, Dense, Matrix};
 use xgoal::model::{LayerWeights, random_weights};
 use xgoal::real::Real;
-use xgoal::settings::{Config, Settings};
+use xgoal::settings::{Config, Schedule, Settings};
 use xgoal::train;
 
 type Entries = Vec<(u32, u32, f32)>;
@@ -108,7 +108,7 @@ impl Golden {
         };
         let graph = MultiplexGraph::new(layers.collect(), attributes).unwrap();
         // The framework began every layer with weights of its own.
-        let mut settings = Settings { shared_start: false, ..Settings::default() };
+        let mut settings = Settings { schedule: Schedule::Paper, ..Settings::default() };
         for (key, value) in self.settings.iter().chain(&case.settings) {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
             settings.set(key, &text).unwrap();

@@ -5,16 +5,15 @@ mod common;
 use xgoal::engine::cpu::CpuEngine;
 use xgoal::engine::{Engine, Prototypes, Stage, Step};
 use xgoal::matrix::Dense;
-use xgoal::settings::PrototypeSource;
 use xgoal::train::{recluster, step};
 
 const NODES: usize = 200;
 const CLUSTERS: usize = 5;
 
 /// Each layer's embeddings, and the prototypes that are found in them, from scratch or going on from others.
-fn found(source: PrototypeSource, from_others: bool) -> (Vec<Dense<f32>>, Vec<Prototypes>) {
+fn found(from_others: bool) -> (Vec<Dense<f32>>, Vec<Prototypes>) {
     let graph = common::graph(NODES, 20, true);
-    let set = [("dim", "8"), ("prototypes", source.as_str())];
+    let set = [("dim", "8")];
     let config = common::config(&graph.layer_names(), &set);
     let prepared = config.preprocessing().apply(&graph).unwrap();
     let weights = common::weights(&config, 20);
@@ -24,7 +23,7 @@ fn found(source: PrototypeSource, from_others: bool) -> (Vec<Dense<f32>>, Vec<Pr
         let given = (0..counts.len()).map(|v| common::prototypes(v, (CLUSTERS, 8), NODES));
         engine.set_prototypes(given.collect());
     }
-    let recluster = Some(recluster(&config, &counts, source));
+    let recluster = Some(recluster(&config, &counts));
     engine.evaluate(&Step { recluster, ..step(&config, None, Stage::Joint, 0) }).unwrap();
     (engine.embed_layers().unwrap(), engine.state().unwrap().prototypes.unwrap())
 }
@@ -45,22 +44,11 @@ fn off(layer: &Dense<f32>, prototypes: &Prototypes) -> f32 {
 }
 
 #[test]
-fn shared_ones_are_each_layers_means_of_the_same_clusters() {
-    for from_others in [false, true] {
-        let (layers, shared) = found(PrototypeSource::Shared, from_others);
-        assert!(layers.len() > 1);
-        for (layer, prototypes) in layers.iter().zip(&shared) {
-            assert_eq!(prototypes.assignments, shared[0].assignments);
-            assert!(off(layer, prototypes) < 1e-5, "{}", off(layer, prototypes));
-        }
-        assert_ne!(shared[0].centers, shared[1].centers);
-    }
-}
-
-#[test]
 fn own_ones_differ_between_layers() {
-    let (layers, own) = found(PrototypeSource::Own, false);
-    assert_ne!(own[0].assignments, own[1].assignments);
-    // Lloyd stops when centres hardly move.
-    assert!(layers.iter().zip(&own).all(|(layer, own)| off(layer, own) < 0.05));
+    for from_others in [false, true] {
+        let (layers, own) = found(from_others);
+        assert_ne!(own[0].assignments, own[1].assignments);
+        // Lloyd stops when centres hardly move.
+        assert!(layers.iter().zip(&own).all(|(layer, own)| off(layer, own) < 0.05));
+    }
 }

@@ -9,7 +9,7 @@ use xgoal::graph::MultiplexGraph;
 use xgoal::io::embeddings::{self, Format};
 use xgoal::io::manifest::BlockReport;
 use xgoal::io::{model, source, target, torch};
-use xgoal::model::{Model, final_mean};
+use xgoal::model::{Model, mean_of_layers};
 use xgoal::run::model_file;
 
 #[derive(Serialize)]
@@ -58,7 +58,7 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
         ));
     }
     let layers = model.embed(&graph)?;
-    let mean = final_mean(model.config(), &layers);
+    let mean = mean_of_layers(&layers);
     let mut files = Vec::new();
     for (path, layer) in &outputs {
         files.extend(embeddings::write(path, format, &layers[*layer], &graph)?);

@@ -4,12 +4,11 @@ use crate::args::InfoArgs;
 use crate::output::{Output, bytes, count};
 use serde::Serialize;
 use std::time::Instant;
-use xgoal::engine::backend;
 use xgoal::graph::{Signal, Summary};
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::io::source;
 use xgoal::machine;
-use xgoal::train::MemoryEstimate;
+use xgoal::session::{Limits, Plan};
 
 #[derive(Serialize)]
 struct Info {
@@ -39,14 +38,12 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let (graph, report) = source::load(&args.source, &options)?;
     let read_seconds = started.elapsed().as_secs_f64();
-    MemoryEstimate::check_look(&graph, &settings, None)?;
     let (summary, signals) = (graph.summary(), graph.signals());
-    let config = settings.fit_by(&graph, || signals.clone())?;
-    let trained = graph.select_layers(&config.layer_names())?;
+    let plan = Plan::look(graph, settings, Limits::default())?;
+    let config = plan.config();
     let info = Info {
         summary,
-        memory_estimate_bytes: MemoryEstimate::of(backend::DEFAULT, &trained, config.settings())
-            .bytes,
+        memory_estimate_bytes: plan.memory().bytes,
         signals,
         settings: serde_json::to_value(config.settings().to_table())?,
         reasons: config.decisions().iter().map(ToString::to_string).collect(),

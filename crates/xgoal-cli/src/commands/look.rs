@@ -11,7 +11,7 @@ use xgoal::graph::features::FeatureSpace;
 use xgoal::io::columns::{self, NodeColumn};
 use xgoal::io::{embeddings, manifest, model};
 use xgoal::matrix::Dense;
-use xgoal::model::{Model, final_mean};
+use xgoal::model::{Model, mean_of_layers};
 use xgoal::run::{config_path, embeddings_path, metrics_path, model_path, warmup_path};
 use xgoal_view::clusters::Attributes;
 use xgoal_view::column::Column;
@@ -84,7 +84,7 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
 /// What a model makes of the graph.
 fn stage(name: &str, model: &Model, graph: &MultiplexGraph) -> xgoal::Result<Stage> {
     let layers = model.embed(graph)?;
-    let combined = final_mean(model.config(), &layers);
+    let combined = mean_of_layers(&layers);
     Ok(Stage { name: name.into(), layers, combined })
 }
 

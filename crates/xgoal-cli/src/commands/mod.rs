@@ -25,7 +25,7 @@ use xgoal::graph::features::FeatureSpace;
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::machine;
 use xgoal::session::Plan;
-use xgoal::settings::{PerLayer, Preset, Settings};
+use xgoal::settings::{Preset, Settings};
 
 /// The settings a preset and a choice of layers stand for.
 pub fn chosen(choice: &Choice) -> anyhow::Result<Settings> {
@@ -62,7 +62,6 @@ pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Se
         None => Ok(Settings {
             normalize_columns: Some(asked.normalize_columns.unwrap_or_default()),
             smooth_attributes: Some(asked.smooth_attributes.unwrap_or_default()),
-            mean_weights: Some(asked.mean_weights.unwrap_or(PerLayer::One(1.0))),
             ..asked
         }),
         Some(difference) => Err(Usage(format!(

@@ -158,17 +158,6 @@ fn what_all_nodes_have_in_common_does_not_hide_what_they_do_not() {
 }
 
 #[test]
-fn a_layer_of_no_weight_is_not_in_the_mean() {
-    let sandbox = Sandbox::with_graph();
-    sandbox.train("graph.npz", "run", &["--set", "mean_weights=0,2"]);
-    sandbox.xgoal(&["embed", "run", "graph.npz", "--out", "z.npy", "--per-layer"]).done();
-    assert!(sandbox.read("z.npy") == sandbox.read("z.layer1.npy"));
-    assert!(sandbox.text("run/config.toml").contains("mean_weights = [0.0, 2.0]"));
-    let none = ["train", "graph.npz", "--out", "none", "--set", "mean_weights=0,0"];
-    assert_says(&sandbox.xgoal(&none).refused(2), &["mean_weights", "0 for all layers"]);
-}
-
-#[test]
 fn attributes_that_tell_more_than_layers_are_started_along() {
     // Attributes of four classes, and edges between any two nodes.
     let stream = Stream::new(4, Purpose::Planted);

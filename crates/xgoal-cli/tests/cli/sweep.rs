@@ -76,8 +76,7 @@ fn a_number_that_was_found_is_not_another_setting() {
 #[test]
 fn runs_on_another_graph_are_not_taken_for_those_of_this_one() {
     let sandbox = Sandbox::with_graph();
-    let given =
-        ["--set", "mean_weights=1", "--set", "structure=4", "--set", "structure_weight=0.5"];
+    let given = ["--set", "structure=4", "--set", "structure_weight=0.5"];
     let grid = [&["--set", "lr=0.001,0.002"], &given[..]].concat();
     sweep(&sandbox, &grid).done();
     let like = Planted { nodes: 60, communities: 4, attributes: 24, ..Planted::default() };

@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::eval::scores::nmi;
 use crate::graph::MultiplexGraph;
 use crate::matrix::Dense;
-use crate::model::{Model, final_mean};
+use crate::model::{Model, mean_of_layers};
 use crate::random::{Purpose, Stream};
 use crate::settings::choices::choices;
 use crate::settings::{Config, Settings};
@@ -105,11 +105,10 @@ impl<'a> Judge<'a> {
             1 => None,
             _ => agreement(&each.collect::<Result<Vec<_>>>()?),
         };
-        let mean = final_mean(model.config(), &layers);
+        let mean = mean_of_layers(&layers);
         let assignments = self.assignments(&mean)?;
-        let thinned =
-            self.assignments(&final_mean(model.config(), &model.embed(&self.thinned)?))?;
-        let hidden = final_mean(model.config(), &model.embed(&self.hidden.graph)?);
+        let thinned = self.assignments(&mean_of_layers(&model.embed(&self.thinned)?))?;
+        let hidden = mean_of_layers(&model.embed(&self.hidden.graph)?);
         Ok(Judged {
             layers: layers_agree,
             views: nmi(&assignments, &thinned),

@@ -12,8 +12,8 @@ pub use cpu::Footprint;
 
 use crate::error::Result;
 use crate::matrix::Dense;
-use crate::model::{LayerWeights, final_mean};
-use crate::settings::{Config, PrototypeSource};
+use crate::model::{LayerWeights, mean_of_layers};
+use crate::settings::Config;
 
 /// A stage of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +52,6 @@ pub struct Step<'a> {
 pub struct Recluster<'a> {
     /// How many, for each layer.
     pub counts: &'a [usize],
-    /// Whose clusters they are made of. Shared ones are as many in every layer.
-    pub source: PrototypeSource,
     /// Whether a layer's clusters are to be compact in the other layers as well.
     pub together: bool,
     /// Whether clusters are found anew each time, not followed.
@@ -162,7 +160,7 @@ pub trait Engine: std::fmt::Debug + Send + Sync {
     fn embed_mean(&mut self, config: &Config) -> Result<Dense> {
         let mut mean = Dense::zeros(self.nodes(), config.settings().dim);
         self.embed(&mut |first, blocks| {
-            mean.put(first, &final_mean(config, &blocks));
+            mean.put(first, &mean_of_layers(&blocks));
             Ok(())
         })?;
         Ok(mean)

@@ -11,10 +11,11 @@
 //! Structure counts for as much as it adds:
 //!
 //! ```text
-//!     share = min(1, 6 (likeness(s) - likeness(0)))          s: the best of 0.2, 0.5 and 1, where it is clearly above 0
+//!     more  = likeness(s) - likeness(0)                      s: the best of 0.2, 0.5 and 1
+//!     share = min(1, more max(6, 1 / likeness(s)))           none where more is chance, or the share less than 0.1
 //! ```
 //!
-//! Attributes that say nothing of each other cannot judge, and structure has its whole share. A share of 1 makes averaged
+//! Attributes whose likeness is chance cannot judge, and structure has its whole share. A share of 1 makes averaged
 //! structure vary as far as averaged attributes do.
 
 use super::MultiplexGraph;
@@ -37,12 +38,10 @@ const NEIGHBOURS: usize = 32;
 const FOLDED: usize = 512;
 /// Nearest nodes.
 const NEAREST: usize = 20;
-/// How many times as alike nearest nodes must be with structure as without.
-const CLEARLY: f64 = 1.03;
+/// A share that is less is none.
+const LEAST: f64 = 0.1;
 /// What a deviation of likeness is worth.
 const WORTH: f64 = 6.0;
-/// Less likeness than this is chance.
-const CHANCE: f64 = 0.05;
 /// Pairs of any nodes.
 const PAIRS: u64 = 1 << 15;
 /// Nodes a task works on.
@@ -71,11 +70,13 @@ impl MultiplexGraph {
         let nodes: Vec<usize> = spread(self.nodes(), NODES).collect();
         let likeness = Halves::new(self, &nodes).likeness(structure, &nodes);
         let best = (0..SHARES.len()).fold(0, |b, i| if likeness[i] > likeness[b] { i } else { b });
-        let share = match likeness[best] {
-            most if most < CHANCE => 1.0,
-            most if most < CLEARLY * likeness[0] => 0.0,
-            most => (100.0 * WORTH * (most - likeness[0])).round().min(100.0) / 100.0,
+        let (with, more) = (likeness[best], likeness[best] - likeness[0]);
+        let share = match chance(nodes.len()) {
+            chance if with < chance => 1.0,
+            chance if more < chance => 0.0,
+            _ => (100.0 * more * WORTH.max(1.0 / with)).round().min(100.0) / 100.0,
         };
+        let share = if share < LEAST { 0.0 } else { share };
         let weight = match share > 0.0 {
             true => share * self.spread_of_averages(structure, preprocessing, &nodes),
             false => 0.0,
@@ -157,6 +158,11 @@ impl MultiplexGraph {
             }
         }
     }
+}
+
+/// Less likeness than this is chance: twice the deviation of a mean over so many pairs.
+fn chance(nodes: usize) -> f64 {
+    2.0 / ((nodes.min(ASKING) * NEAREST) as f64).sqrt()
 }
 
 fn add(row: &[f32], weight: f32, sum: &mut [f32]) {

@@ -32,7 +32,6 @@ use crate::real::{Real, View, ViewMut};
 use lloyd::{Lloyd, Outcome};
 use points::Points;
 use scatter::Scatter;
-pub(crate) use scatter::means;
 
 /// Blocks of rows from which on one restart alone keeps the threads busy, so that restarts run one
 /// after another in the same scratch memory.

@@ -1,6 +1,5 @@
 //! How compact a partition of points is.
 
-use crate::matrix::Dense;
 use crate::real::{Real, View};
 
 /// Points whose partitions are compared.
@@ -39,23 +38,6 @@ impl<'a, T: Real> Scatter<'a, T> {
             .sum();
         1.0 - between / self.total
     }
-}
-
-/// The mean of each cluster's points, and of all points for a cluster that has none.
-pub(crate) fn means<T: Real>(
-    points: View<'_, T>,
-    assignments: &[u32],
-    clusters: usize,
-) -> Dense<T> {
-    let (mut sums, counts) = sums(points, assignments, clusters);
-    for (sum, &count) in sums.chunks_exact_mut(points.cols.max(1)).zip(&counts) {
-        match count {
-            0 => sum.copy_from_slice(&mean(points)),
-            _ => sum.iter_mut().for_each(|s| *s /= count as f64),
-        }
-    }
-    let means = sums.into_iter().map(T::from_f64).collect();
-    Dense::from_vec(clusters, points.cols, means).expect("a row per cluster")
 }
 
 /// The mean of all points.

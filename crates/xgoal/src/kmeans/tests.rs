@@ -256,10 +256,3 @@ fn unusable_input_is_refused() {
         assert!(matches!(error, Error::Shape { .. }), "{error}");
     }
 }
-
-#[test]
-fn means_are_those_of_each_cluster_and_of_all_points_for_an_empty_one() {
-    let points = Dense::from_vec(3, 2, vec![1.0, 0.0, 3.0, 2.0, 5.0, 7.0]).unwrap();
-    let found = means(View::from(&points), &[0, 0, 2], 3);
-    assert_eq!(found.values(), [2.0, 1.0, 3.0, 3.0, 5.0, 7.0]);
-}

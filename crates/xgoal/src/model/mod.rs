@@ -296,35 +296,19 @@ impl Model {
     }
 }
 
-/// The final embedding: the mean over the layers, by their `mean_weights`.
+/// The mean over the layers: the final embedding.
 ///
 /// # Panics
 /// Where there is no layer.
-pub fn final_mean<T: Real>(config: &Config, layers: &[Dense<T>]) -> Dense<T> {
-    let weights = config.layers().iter().map(|layer| layer.mean_weight);
-    weighted_mean(layers.iter().zip(weights))
-}
-
-/// The plain mean over the layers, by which training goes.
-///
-/// # Panics
-/// Where there is no layer.
-pub(crate) fn mean_of_layers<'a, T: Real>(
-    layers: impl IntoIterator<Item = &'a Dense<T>>,
-) -> Dense<T> {
-    weighted_mean(layers.into_iter().map(|layer| (layer, 1.0)))
-}
-
-fn weighted_mean<'a, T: Real>(mut layers: impl Iterator<Item = (&'a Dense<T>, f64)>) -> Dense<T> {
-    let (first, mut total) = layers.next().expect("a layer");
-    let mut mean = first.clone();
-    mean.values_mut().iter_mut().for_each(|m| *m *= T::from_f64(total));
-    for (layer, weight) in layers {
-        let scale = T::from_f64(weight);
-        mean.values_mut().iter_mut().zip(layer.values()).for_each(|(m, v)| *m += scale * *v);
-        total += weight;
+pub fn mean_of_layers<'a, T: Real>(layers: impl IntoIterator<Item = &'a Dense<T>>) -> Dense<T> {
+    let mut layers = layers.into_iter();
+    let mut mean = layers.next().expect("a layer").clone();
+    let mut count = 1.0;
+    for layer in layers {
+        mean.values_mut().iter_mut().zip(layer.values()).for_each(|(m, v)| *m += *v);
+        count += 1.0;
     }
-    let share = T::from_f64(1.0) / T::from_f64(total);
+    let share = T::from_f64(1.0) / T::from_f64(count);
     mean.values_mut().iter_mut().for_each(|m| *m *= share);
     mean
 }
@@ -379,21 +363,10 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
 
     #[test]
-    fn layers_count_in_the_mean_by_their_weights() {
+    fn the_mean_is_of_all_layers() {
         let layers = [vec![1.0f32, 0.1], vec![3.0, 0.7]].map(|v| Dense::from_vec(1, 2, v).unwrap());
-        let mean = |weights: &str| {
-            let mut settings = Settings::default();
-            settings.set("mean_weights", weights).unwrap();
-            let config = settings.validate(&["a".to_string(), "b".to_string()]).unwrap();
-            final_mean(&config, &layers)
-        };
-        assert_eq!(mean("3,1").values(), [1.5, 0.25]);
-        assert_eq!(mean("0,0.5"), layers[1]);
-        // The paper's, to the bit.
-        assert_eq!(mean("1"), mean_of_layers(&layers));
-        assert_eq!(mean("1").values(), [2.0, (0.1f32 + 0.7) * 0.5]);
+        assert_eq!(mean_of_layers(&layers).values(), [2.0, (0.1f32 + 0.7) * 0.5]);
     }
 }

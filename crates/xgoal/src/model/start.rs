@@ -38,7 +38,8 @@ pub fn initial_weights<T: Real>(config: &Config, graph: &Preprocessed<'_>) -> Ve
 pub fn random_weights<T: Real>(config: &Config, features: usize) -> Vec<LayerWeights<T>> {
     let settings = config.settings();
     let stream = Stream::new(settings.seed, Purpose::Weights);
-    let of_layer = |v: usize| if settings.shared_start { 0 } else { v as u64 };
+    let apart = settings.schedule == crate::settings::Schedule::Paper;
+    let of_layer = |v: usize| if apart { v as u64 } else { 0 };
     (0..config.layers().len())
         .map(|v| {
             let stream = stream.substream(of_layer(v));

@@ -155,8 +155,7 @@ fn settings_differ(
     }
     // What an earlier release did not write yet is as it was then, the default; where that is `auto`, what came of it is
     // not known, and taken to be the same.
-    let known = Settings { prototypes: begun.prototypes, ..Settings::default() };
-    let mut written = known.settled_as(begun);
+    let mut written = Settings::default().settled_as(begun);
     written.read_file(&path)?;
     Ok(begun.difference_to_written(written, choice))
 }

@@ -5,7 +5,7 @@ use crate::engine::backend::{self, Backend};
 use crate::error::Result;
 use crate::graph::{MultiplexGraph, Signal};
 use crate::machine::format_bytes;
-use crate::settings::{Config, Decision, Settings, When};
+use crate::settings::{Batch, Config, Decision, Settings, Start, When};
 use crate::train::MemoryEstimate;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -69,7 +69,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let graph = graph.into();
         MemoryEstimate::check_look(&graph, &settings, limits.memory)?;
-        let asked = (settings.structure, settings.structure_weight);
+        let asked = Asked::of(&settings);
         let config = settings.fit(&graph)?;
         let names = config.layer_names();
         let graph = match graph.layer_names() == names {
@@ -91,10 +91,11 @@ impl<'a> Plan<'a> {
         let settings = Settings { layers: Some(self.config.layer_names()), ..settings };
         let signals = || self.signals.get_or_init(|| self.graph.signals()).clone();
         let own = self.config.settings();
-        let asked = (
-            settings.structure.or(own.structure),
-            settings.structure_weight.or(own.structure_weight),
-        );
+        let asked = Asked {
+            structure: settings.structure.or(own.structure),
+            weight: settings.structure_weight.or(own.structure_weight),
+            ..Asked::of(&settings)
+        };
         let config = settings.fit_by(&self.graph, signals)?;
         let (config, graph) = structured(config, self.graph().clone(), asked, self.limits.memory)?;
         Ok(Plan::of(graph, config, self.limits))
@@ -140,13 +141,50 @@ impl<'a> Plan<'a> {
 /// Columns of structure where no number is asked for.
 const COLUMNS: usize = 128;
 
+/// What was asked for of what follows from structure.
+#[derive(Clone, Copy)]
+struct Asked {
+    structure: Option<usize>,
+    weight: Option<f64>,
+    batch: Option<Batch>,
+    cluster_every: Option<usize>,
+    start: Option<Start>,
+}
+
+impl Asked {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            structure: settings.structure,
+            weight: settings.structure_weight,
+            batch: settings.batch,
+            cluster_every: settings.cluster_every,
+            start: settings.start,
+        }
+    }
+
+    /// With so much structure. What it and attributes say is kept from the start, and noise of batches keeps training from
+    /// leaving it.
+    fn with(&self, config: Config, columns: usize, weight: f64) -> Config {
+        let mut settings = config.with_structure(columns, weight);
+        if columns > 0 && weight > 0.0 {
+            settings.follow_structure(
+                self.batch.is_none(),
+                self.cluster_every.is_none(),
+                self.start.is_none(),
+            );
+        }
+        settings
+    }
+}
+
 /// Settings and graph with as much structure beside the attributes as is asked for, or pays.
 fn structured(
     config: Config,
     graph: MultiplexGraph,
-    (columns, weight): (Option<usize>, Option<f64>),
+    asked: Asked,
     limit: Option<u64>,
 ) -> Result<(Config, MultiplexGraph)> {
+    let (columns, weight) = (asked.structure, asked.weight);
     let wanted = columns.unwrap_or(COLUMNS);
     if wanted == 0 || weight == Some(0.0) {
         return Ok((config.with_structure(0, 1.0), graph.without_structure()));
@@ -160,7 +198,7 @@ fn structured(
         }
     };
     if let Some(weight) = weight {
-        return Ok((config.with_structure(wanted, weight), graph));
+        return Ok((asked.with(config, wanted, weight), graph));
     }
     let structure = graph.structure().expect("just put there");
     let found = graph.share_of(structure, &config.preprocessing());
@@ -188,7 +226,7 @@ fn structured(
     let kept = format_bytes(4 * (structure.values().len() + 2 * graph.nodes()) as u64);
     let why = format!("{why}; the model keeps {wanted} numbers a node for it ({kept})");
     let decision = Decision::new(When::Start, "structure_weight", weight, why);
-    Ok((config.with_structure(wanted, weight).decided(decision), graph))
+    Ok((asked.with(config, wanted, weight).decided(decision), graph))
 }
 
 /// Less likeness than this cannot judge.

@@ -1,4 +1,5 @@
-use super::{Batch, Count, Decision, Encoder, KEYS, PerLayer, PrototypeSource, Settings};
+use super::fit::BATCH;
+use super::{Batch, Count, Decision, Encoder, KEYS, PerLayer, Settings, Start};
 use crate::error::{Error, Result};
 use crate::graph::preprocess::Preprocessing;
 use crate::train::Choice;
@@ -27,8 +28,6 @@ pub struct LayerConfig {
     pub align_tau: f64,
     /// w_v.
     pub weight: f64,
-    /// Its weight in the final embedding.
-    pub mean_weight: f64,
 }
 
 impl Settings {
@@ -41,36 +40,11 @@ impl Settings {
         let tau = spread("tau", &self.tau, count)?;
         let align = spread("align_tau", &self.align_tau, count)?;
         let weights = spread("layer_weights", &self.layer_weights, count)?;
-        let in_mean = self.mean_weights.get_or_insert(PerLayer::One(1.0));
-        let in_mean = spread("mean_weights", in_mean, count)?;
         let mut layers = Vec::with_capacity(count);
         for (v, name) in layer_names.iter().enumerate() {
-            let (k, t, w, m) = (clusters[v], tau[v], weights[v], in_mean[v]);
+            let (k, t, w) = (clusters[v], tau[v], weights[v]);
             let name = name.clone();
-            layers.push(LayerConfig {
-                name,
-                clusters: k,
-                tau: t,
-                align_tau: align[v],
-                weight: w,
-                mean_weight: m,
-            });
-        }
-        if !in_mean.iter().any(|w| *w > 0.0) && count > 0 {
-            return Err(Error::Setting {
-                key: "mean_weights",
-                found: "0 for all layers".into(),
-                expected: "a weight above 0 for one of them".into(),
-            });
-        }
-        if self.prototypes == Some(PrototypeSource::Shared)
-            && clusters.windows(2).any(|k| k[0] != k[1])
-        {
-            return Err(Error::Setting {
-                key: "clusters",
-                found: "different ones".into(),
-                expected: "the same for all layers where `prototypes` is \"shared\"".into(),
-            });
+            layers.push(LayerConfig { name, clusters: k, tau: t, align_tau: align[v], weight: w });
         }
         self.layers = Some(layer_names.to_vec());
         self.encoder.get_or_insert_default();
@@ -130,11 +104,6 @@ impl Config {
         self.settings.lambda_c()
     }
 
-    /// Whose clusters prototypes are made of, unless that is found. Layers that are not aligned have their own.
-    pub fn prototypes(&self) -> PrototypeSource {
-        self.settings.prototypes.filter(|_| self.aligned()).unwrap_or_default()
-    }
-
     /// Whether layers are aligned: X-GOAL, and several of them.
     pub fn aligned(&self) -> bool {
         self.settings.aligns(self.layers.len())
@@ -160,6 +129,20 @@ impl Config {
         self
     }
 
+    /// Goes over batches, from a principal start, where these are open.
+    pub(crate) fn follow_structure(&mut self, batch: bool, cluster_every: bool, start: bool) {
+        if batch {
+            self.settings.batch = Some(Batch::Nodes(BATCH));
+        }
+        if cluster_every {
+            self.settings.cluster_every = None;
+            self.settings.cluster_every = Some(self.settings.clusters_every());
+        }
+        if start {
+            self.settings.start = Some(Start::Principal);
+        }
+    }
+
     /// The same with another decision.
     pub(crate) fn decided(mut self, decision: Decision) -> Self {
         self.decisions.push(decision);
@@ -181,8 +164,6 @@ impl Config {
         let mut config = self.clone();
         config.settings.lambda_c =
             config.settings.lambda_c.or(choice.and_then(|choice| choice.lambda_c));
-        config.settings.prototypes =
-            config.settings.prototypes.or(choice.and_then(|choice| choice.prototypes));
         let Some(clusters) = choice.and_then(Choice::found) else { return config };
         let layers = config.layers.iter_mut().zip(clusters);
         layers.for_each(|(layer, k)| layer.clusters = Count::Fixed(*k));
@@ -227,28 +208,6 @@ mod tests {
                 .contains("3 values, expected one value, or one for each of the 2")
         );
         assert!(refused("patience", "0").contains("`patience`"));
-        assert!(refused("mean_weights", "1,-1").contains("`mean_weights`: found -1"));
-        assert_eq!(
-            refused("mean_weights", "0"),
-            "setting `mean_weights`: found 0 for all layers, expected a weight above 0 for one of them"
-        );
-    }
-
-    #[test]
-    fn shared_prototypes_are_as_many_in_every_layer_that_is_aligned() {
-        let mut s = Settings::default();
-        s.set("prototypes", "shared").unwrap();
-        assert_eq!(s.clone().validate(&names(2)).unwrap().prototypes(), PrototypeSource::Shared);
-        assert_eq!(s.clone().validate(&names(1)).unwrap().prototypes(), PrototypeSource::Own);
-        s.set("clusters", "5,7").unwrap();
-        assert_eq!(
-            s.clone().validate(&names(2)).unwrap_err().to_string(),
-            "setting `clusters`: found different ones, expected the same for all layers where \
-             `prototypes` is \"shared\""
-        );
-        s.set("clusters", "5,5").unwrap();
-        s.method = Method::Goal;
-        assert_eq!(s.validate(&names(2)).unwrap().prototypes(), PrototypeSource::Own);
     }
 
     #[test]
@@ -267,11 +226,9 @@ mod tests {
         let mut s = Preset::Acm.settings();
         s.choose_layers(vec!["PAP".to_string(), "PLP".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5), Fixed(30)]));
-        s.set("mean_weights", "3,1").unwrap();
         s.choose_layers(vec!["PAP".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));
         assert_eq!(s.tau, PerLayer::Each(vec![1.0]));
-        assert_eq!(s.mean_weights, Some(PerLayer::Each(vec![3.0])));
         // Layers the preset does not know leave its values to be checked by validate.
         s.choose_layers(vec!["x".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));

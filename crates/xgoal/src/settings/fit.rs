@@ -17,13 +17,11 @@
 //!   divided by their deviations, lest one of them is all that counts.
 //! - `smooth_attributes`: noisy dense attributes are smoothed over the layers where there are several, or much more rises
 //!   above chance then.
-//! - `mean_weights`: layers in which joined nodes are more alike count more in the final mean, where that is all layers
-//!   show.
 //! - `normalize_attributes`: rows of dense or noisy attributes are brought to unit length, those of other counts to a sum of 1.
 
 use super::{
-    AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, PrototypeSource,
-    SelfLoops, Settings, Start, When,
+    AttributeNorm, Batch, ColumnNorm, Config, Decision, Encoder, PerLayer, SelfLoops, Settings,
+    Start, When,
 };
 use crate::error::Result;
 use crate::graph::{CLEAR, MultiplexGraph, RANDOM_CLOSURE, Signal};
@@ -41,7 +39,7 @@ const TOGETHER: f64 = 1.15;
 const OWN: f64 = 0.3;
 /// Counts on fewer nodes than this prove nothing.
 const ENOUGH_NODES: usize = 256;
-/// Attributes that rise so far where no layer rises by `HARDLY` are what there is to learn from.
+/// Attributes that rise so far are not noise, and where no layer rises by `HARDLY` they are what there is to learn from.
 const TELLS: f64 = 4.0;
 /// Columns of which the widest is so many times as wide as the median one are of different kinds.
 const WIDER: f64 = 30.0;
@@ -58,17 +56,14 @@ const PASSES: usize = 3;
 /// The most nodes that steps go over all of.
 const WHOLE: usize = 4096;
 /// Nodes of a step in larger graphs.
-const BATCH: usize = 512;
-/// The least weight of a layer in the final mean, where the best has 1.
-const LEAST_WEIGHT: f64 = 0.25;
+pub(crate) const BATCH: usize = 512;
 /// A layer that rises less above chance is not what there is to learn from.
 const HARDLY: f64 = 1.0;
 
 impl Settings {
     /// Whether the graph is looked at for what is `auto`.
-    pub(crate) fn looks_at_graph(&self, layers: usize) -> bool {
+    pub(crate) fn looks_at_graph(&self) -> bool {
         (self.layers.is_none() && !self.any_per_layer())
-            || (self.mean_weights.is_none() && layers > 1)
             || self.encoder.is_none()
             || self.start.is_none()
     }
@@ -85,12 +80,8 @@ impl Settings {
         graph: &MultiplexGraph,
         signals: impl FnOnce() -> Vec<Signal>,
     ) -> Result<Config> {
-        let size = *self.batch.get_or_insert(match graph.nodes() > WHOLE {
-            true => Batch::Nodes(BATCH),
-            false => Batch::All,
-        });
-        if matches!(size, Batch::Nodes(size) if size < graph.nodes()) {
-            self.fit_to_batches();
+        if graph.nodes() > WHOLE {
+            self.batch.get_or_insert(Batch::Nodes(BATCH));
         }
         let mut decisions = Vec::new();
         let mut decide = |key: &str, value: Value, reason: String| {
@@ -101,10 +92,11 @@ impl Settings {
         let dense = graph.has_dense_attributes();
         let rise = LazyCell::new(|| graph.layer_rises().into_iter().fold(0.0, f64::max));
         let own = LazyCell::new(|| graph.own_rise());
-        // Dense attributes are judged by who is joined alone.
-        let vague = || dense || (graph.nodes() >= ENOUGH_NODES && *own < OWN);
-        let weighed = self.mean_weights.is_none() && names.len() > 1;
-        let signals = match open || weighed || (self.encoder.is_none() && vague()) {
+        let vague = || match dense {
+            true => *own < TELLS,
+            false => graph.nodes() >= ENOUGH_NODES && *own < OWN,
+        };
+        let signals = match open || (self.encoder.is_none() && vague()) {
             true => signals(),
             false => Vec::new(),
         };
@@ -161,7 +153,6 @@ impl Settings {
         // Dense ones that were smoothed over all layers hold what these show together already, and noisy counts are better
         // apart, even where no layer shows anything by itself.
         if open
-            && !self.batches()
             && unclear
             && sum_has_a_name
             && !dense
@@ -176,10 +167,6 @@ impl Settings {
             );
             // The layers' rises say nothing about their sum.
             self.start.get_or_insert_default();
-        }
-        if weighed && let Some((weights, because)) = worth(graph, &names, &signals) {
-            decide("mean_weights", weights.clone().into(), because);
-            self.mean_weights = Some(PerLayer::Each(weights));
         }
         if self.start.is_none() && *rise < HARDLY && *own >= TELLS {
             self.start = Some(Start::Principal);
@@ -231,16 +218,6 @@ impl Settings {
         Ok(self.validate(&names)?.with_decisions(decisions))
     }
 
-    /// What small graphs are looked at for is settled where steps go over batches: the noise of these does what other choices
-    /// were for, and weights along the principal directions keep what attributes and structure say.
-    fn fit_to_batches(&mut self) {
-        self.encoder.get_or_insert(Encoder::FirstOrder);
-        self.start.get_or_insert(Start::Principal);
-        self.prototypes.get_or_insert(PrototypeSource::Own);
-        self.smooth_attributes.get_or_insert(0);
-        self.mean_weights.get_or_insert(PerLayer::One(1.0));
-    }
-
     /// What is open here, as it is in settings that were fitted before.
     #[must_use]
     pub fn settled_as(mut self, fitted: &Settings) -> Self {
@@ -251,7 +228,6 @@ impl Settings {
         self.structure_weight = self.structure_weight.or(fitted.structure_weight);
         self.batch = self.batch.or(fitted.batch);
         self.cluster_every = self.cluster_every.or(fitted.cluster_every);
-        self.mean_weights = self.mean_weights.or_else(|| fitted.mean_weights.clone());
         self.normalize_attributes = self.normalize_attributes.or(fitted.normalize_attributes);
         self.normalize_columns = self.normalize_columns.or(fitted.normalize_columns);
         self.smooth_attributes = self.smooth_attributes.or(fitted.smooth_attributes);
@@ -273,7 +249,6 @@ impl Settings {
         matches!(self.clusters, PerLayer::Each(_))
             || matches!(self.tau, PerLayer::Each(_))
             || matches!(self.layer_weights, PerLayer::Each(_))
-            || matches!(self.mean_weights, Some(PerLayer::Each(_)))
     }
 }
 
@@ -329,36 +304,6 @@ fn shows_more_added_up(
     (together >= TOGETHER * rise).then(|| {
         format!("together they show more (rise {together:.2}) than the best one ({rise:.2})")
     })
-}
-
-/// How much each of these layers should count in the final mean, and why; nothing where they count alike.
-///
-/// An encoder's embeddings are the noisier the less neighbours have in common. Where they are joined among themselves a
-/// layer shows more than that, and likeness is not what it is worth.
-fn worth(
-    graph: &MultiplexGraph,
-    names: &[String],
-    signals: &[Signal],
-) -> Option<(Vec<f64>, String)> {
-    let of = |name: &String| graph.layer_names().iter().position(|layer| layer == name);
-    let signals: Vec<&Signal> =
-        names.iter().map(|name| Some(&signals[of(name)?])).collect::<Option<_>>()?;
-    let best = signals.iter().map(|s| s.likeness.abs()).fold(0.0, f64::max);
-    if best == 0.0 || signals.iter().any(|s| s.closure >= RANDOM_CLOSURE) {
-        return None;
-    }
-    // To a hundredth, as it is written.
-    let weight = |s: &&Signal| (s.likeness.abs() / best).sqrt().max(LEAST_WEIGHT);
-    let weights: Vec<f64> = signals.iter().map(|s| (100.0 * weight(s)).round() / 100.0).collect();
-    let words = |values: &mut dyn Iterator<Item = f64>| {
-        values.map(|value| format!("{value:.2}")).collect::<Vec<_>>().join(", ")
-    };
-    let because = format!(
-        "{}, because joined nodes are more alike in some layers than in others (likeness {})",
-        words(&mut weights.iter().copied()),
-        words(&mut signals.iter().map(|s| s.likeness))
-    );
-    weights.iter().any(|weight| *weight < 1.0).then_some((weights, because))
 }
 
 /// The layers that are nearly copies, with their originals and how much they share.

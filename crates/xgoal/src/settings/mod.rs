@@ -61,18 +61,6 @@ choices! {
     }
 }
 choices! {
-    /// Whose clusters the prototypes are made of.
-    #[derive(Default, serde::Serialize, serde::Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    PrototypeSource {
-        /// Each layer's own.
-        #[default]
-        Own = "own",
-        /// Those of the mean over layers: each layer's prototypes are the means of its rows in these.
-        Shared = "shared",
-    }
-}
-choices! {
     /// How the positive view is drawn.
     Augmentation {
         /// Entries are dropped and survivors scaled by 1/(1-p).
@@ -201,8 +189,6 @@ pub struct Settings {
     pub cluster_every: Option<usize>,
     /// `kmeans_restarts`.
     pub kmeans_restarts: usize,
-    /// `prototypes`: whose clusters they are made of; `auto` where there is none, see [`crate::train::Choice`].
-    pub prototypes: Option<PrototypeSource>,
     /// `lambda_n`: weight of L_N.
     pub lambda_n: f64,
     /// `lambda_c`: weight of L_C; `auto` where there is none, see [`crate::train::Choice`].
@@ -215,14 +201,10 @@ pub struct Settings {
     pub align_tau: PerLayer<f64>,
     /// `layer_weights`: w_v, the weight of a layer's L_N and L_C.
     pub layer_weights: PerLayer<f64>,
-    /// `mean_weights`: the weight of a layer in the final embedding; `auto` where there is none, see [`Settings::fit`].
-    pub mean_weights: Option<PerLayer<f64>>,
     /// `lr`: learning rate of the joint stage.
     pub lr: f64,
     /// `start`: what encoders begin with; `auto` where there is none, see [`Settings::fit`].
     pub start: Option<Start>,
-    /// `shared_start`: whether all layers begin with the same weights.
-    pub shared_start: bool,
     /// `warmup`: whether there is a warm-up stage.
     pub warmup: bool,
     /// `warmup_lr`: learning rate of the warm-up.
@@ -233,8 +215,6 @@ pub struct Settings {
     pub max_epochs: usize,
     /// `patience`: epochs without a new best loss after which a stage ends.
     pub patience: usize,
-    /// `min_gain`: the share of what a stage has gained so far that a new best loss must add to count.
-    pub min_gain: f64,
     /// `schedule`: how stages end and how clusters go on.
     pub schedule: Schedule,
     /// `batch`: nodes of a step; `auto` where there is none, see [`Settings::fit`].
@@ -288,15 +268,6 @@ impl Settings {
         self.cluster_every.unwrap_or(if self.batches() { 20 } else { 5 })
     }
 
-    /// The share that a new best of the warm-up must add. Weights along principal directions begin near where the warm-up
-    /// is to lead, so that little is gained, and a small share of that is gained for long.
-    pub(crate) fn warmup_share(&self) -> f64 {
-        match self.start.unwrap_or_default() {
-            Start::Random => self.min_gain,
-            Start::Principal => 5.0 * self.min_gain,
-        }
-    }
-
     /// Uses these layers, in this order. Values that were given per layer follow their layers' names.
     pub fn choose_layers(&mut self, names: Vec<String>) {
         let old = self.layers.take().unwrap_or_default();
@@ -307,16 +278,13 @@ impl Settings {
             self.tau.reorder(old.len(), &places);
             self.layer_weights.reorder(old.len(), &places);
             self.align_tau.reorder(old.len(), &places);
-            if let Some(weights) = &mut self.mean_weights {
-                weights.reorder(old.len(), &places);
-            }
         }
         self.layers = Some(names);
     }
 
     /// Every key that is another one in what a run with these settings has written, in words.
     ///
-    /// Where `clusters`, `prototypes` or `lambda_c` is `auto` a run writes what it found: that of `choice` where it is
+    /// Where `clusters` or `lambda_c` is `auto` a run writes what it found: that of `choice` where it is
     /// known, else anything.
     pub(crate) fn difference_to_written(
         &self,
@@ -333,10 +301,6 @@ impl Settings {
         let found = choice.map(|choice| choice.lambda_c);
         if self.lambda_c.is_none() && found.is_none_or(|found| found == written.lambda_c) {
             written.lambda_c = None;
-        }
-        let found = choice.map(|choice| choice.prototypes);
-        if self.prototypes.is_none() && found.is_none_or(|found| found == written.prototypes) {
-            written.prototypes = None;
         }
         self.difference(&written)
     }
@@ -407,10 +371,8 @@ mod tests {
         let found = Choice {
             clusters: vec![7, 7],
             dimensions: Some(3.5),
-            prototypes: None,
             lambda_c: Some(0.02),
             gap: Some(0.04),
-            own_gap: None,
         };
         let weighed = |weight: &str| {
             let mut written = settings("7");

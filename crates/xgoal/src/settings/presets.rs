@@ -1,6 +1,6 @@
 use super::{
     Activation, AttributeNorm, Augmentation, Batch, ColumnNorm, Count, EdgeNorm, Encoder, Method,
-    PerLayer, PrototypeSource, Schedule, SelfLoops, Settings, Start,
+    PerLayer, Schedule, SelfLoops, Settings, Start,
 };
 
 choices! {
@@ -32,11 +32,7 @@ impl Preset {
         // The paper's joint stage ends when nothing at all is gained.
         let paper = Settings {
             encoder: Some(Encoder::FirstOrder),
-            prototypes: Some(PrototypeSource::Own),
-            mean_weights: Some(One(1.0)),
             start: Some(Start::Random),
-            shared_start: false,
-            min_gain: 0.0,
             schedule: Schedule::Paper,
             batch: Some(Batch::All),
             structure: Some(0),
@@ -123,23 +119,19 @@ fn auto() -> Settings {
         tau: One(1.0),
         cluster_every: None,
         kmeans_restarts: 10,
-        prototypes: None,
         lambda_n: 1.0,
         lambda_c: None,
         mu_n: 1e-3,
         mu_c: 2e-2,
         align_tau: One(1.0),
         layer_weights: One(1.0),
-        mean_weights: None,
         lr: 2e-3,
         start: None,
-        shared_start: true,
         warmup: true,
         warmup_lr: 5e-3,
         warmup_mu_n: 1e-3,
         max_epochs: 10_000,
         patience: 100,
-        min_gain: 0.02,
         schedule: Schedule::Smooth,
         batch: None,
         seed: 0,

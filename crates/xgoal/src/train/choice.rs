@@ -10,10 +10,6 @@
 //!
 //! which is d where all directions vary alike, and 1 where all rows lie on a line. The right side needs no eigenvalues.
 //!
-//! **`prototypes`**, whose clusters they are made of: the layers' own, unless clusters of the mean over layers stand out
-//! ([`super::gap`]) 1.4 times as far as those of single layers do in the mean, and by 0.02 more. Then what a layer has for
-//! itself is mostly noise, which the mean takes out, and so would be the clusters that are found in it.
-//!
 //! **`lambda_c`**, how much nodes are pulled to their prototypes: as far as these clusters stand out against a cloud that
 //! has none,
 //!
@@ -30,7 +26,7 @@ use crate::error::Result;
 use crate::matrix::Dense;
 use crate::model::mean_of_layers;
 use crate::random::{Purpose, Stream};
-use crate::settings::{Config, Count, Decision, LAMBDA_C, PrototypeSource, When};
+use crate::settings::{Config, Count, Decision, LAMBDA_C, When};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use toml::Value;
@@ -42,11 +38,6 @@ const PER_DIMENSION: f64 = 2.0;
 /// The gap from which on clusters have their whole weight, and the share of it that counts at least.
 const CLEAR: f64 = 0.08;
 const LEAST: f64 = 0.1;
-/// How far clusters of the mean over layers stand out where they are shared: so many times as far as those of the layers, and
-/// by so much more.
-const FURTHER: f64 = 1.4;
-const MORE: f64 = 0.02;
-
 /// What was chosen when the joint stage began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
@@ -54,18 +45,12 @@ pub struct Choice {
     pub clusters: Vec<usize>,
     /// D, where any of them follows from it.
     pub dimensions: Option<f64>,
-    /// Whose clusters they are made of, where that was not given.
-    #[serde(default)]
-    pub prototypes: Option<PrototypeSource>,
     /// The weight of L_C, where it was not given.
     #[serde(default)]
     pub lambda_c: Option<f64>,
     /// How far these clusters stand out, where that was looked at.
     #[serde(default)]
     pub gap: Option<f64>,
-    /// How far those of single layers do, where others were found to stand out further.
-    #[serde(default)]
-    pub own_gap: Option<f64>,
 }
 
 impl Choice {
@@ -75,18 +60,14 @@ impl Choice {
         let counts = config.layers().iter().map(|layer| layer.clusters);
         let counted = counts.clone().any(|count| count == Count::Auto);
         let weighed = settings.lambda_c.is_none();
-        let open = settings.prototypes.is_none();
-        let alike = config.layers().windows(2).all(|l| l[0].clusters == l[1].clusters);
-        let compared = open && alike && config.aligned();
         let step = engine.nodes().div_ceil(SAMPLE).max(1);
         let nodes: Vec<u32> = (0..engine.nodes()).step_by(step).map(|n| n as u32).collect();
-        let layers = match counted || weighed || compared {
+        let layers = match counted || weighed {
             true => engine.embed_some(&nodes)?,
             false => Vec::new(),
         };
         let layers: Vec<Dense> = layers.into_iter().map(|layer| centred(&layer)).collect();
-        let mean = (!layers.is_empty()).then(|| mean_of_layers(&layers));
-        let dimensions = mean.as_ref().filter(|_| counted).map(dimensions);
+        let dimensions = counted.then(|| dimensions(&mean_of_layers(&layers)));
         let found = (PER_DIMENSION * dimensions.unwrap_or_default()).round() as usize;
         let found = found.clamp(2, settings.dim.max(2));
         let clusters = counts.map(|count| match count {
@@ -95,33 +76,16 @@ impl Choice {
         });
         let clusters: Vec<usize> = clusters.collect();
         let stream = Stream::new(settings.seed, Purpose::Cloud);
-        let of_layers = || -> Result<f64> {
+        let gaps = || {
             let layers = layers.iter().zip(&clusters).zip(0..);
             let gaps = layers.map(|((layer, k), v)| gap(layer, *k, stream.substream(v)));
-            Ok(gaps.sum::<Result<f64>>()? / clusters.len() as f64)
+            Ok::<f64, crate::Error>(gaps.sum::<Result<f64>>()? / clusters.len() as f64)
         };
-        let of_mean = || {
-            mean.as_ref().map_or(Ok(0.0), |mean| gap(mean, clusters[0], stream.substream(u64::MAX)))
-        };
-        let mut prototypes = open.then_some(PrototypeSource::Own);
-        let (mut chosen_gap, mut own_gap) = (None, None);
-        if compared {
-            let (own, mean) = (of_layers()?, of_mean()?);
-            chosen_gap = Some(own);
-            if mean >= FURTHER * own && mean >= own + MORE {
-                prototypes = Some(PrototypeSource::Shared);
-                (chosen_gap, own_gap) = (Some(mean), Some(own));
-            }
-        } else if weighed {
-            chosen_gap = Some(match config.prototypes() {
-                PrototypeSource::Own => of_layers()?,
-                PrototypeSource::Shared => of_mean()?,
-            });
-        }
+        let gap = if weighed { Some(gaps()?) } else { None };
         // To a thousandth, as it is written.
         let weight = |gap: f64| LAMBDA_C * (gap / CLEAR).clamp(LEAST, 1.0).powi(2);
-        let lambda_c = chosen_gap.filter(|_| weighed).map(|gap| (1e3 * weight(gap)).round() / 1e3);
-        Ok(Self { clusters, dimensions, prototypes, lambda_c, gap: chosen_gap, own_gap })
+        let lambda_c = gap.map(|gap| (1e3 * weight(gap)).round() / 1e3);
+        Ok(Self { clusters, dimensions, lambda_c, gap })
     }
 
     /// The prototypes of each layer, unless all were given.
@@ -147,18 +111,6 @@ impl Choice {
                 value,
                 format!(
                     "{words}, two for each of the {dimensions:.1} directions in which nodes differ"
-                ),
-            );
-        }
-        if let (Some(gap), Some(own)) = (self.gap, self.own_gap) {
-            decide(
-                "prototypes",
-                PrototypeSource::Shared.as_str().into(),
-                format!(
-                    "shared, because clusters of the mean over layers stand out further ({:.1} % more compact \
-                     than those of a cloud that has none) than clusters of single layers ({:.1} %)",
-                    100.0 * gap,
-                    100.0 * own
                 ),
             );
         }

@@ -35,7 +35,7 @@ impl MemoryEstimate {
         settings: &Settings,
         limit: Option<u64>,
     ) -> Result<()> {
-        if !settings.looks_at_graph(graph.layers().len()) {
+        if !settings.looks_at_graph() {
             return Ok(());
         }
         let needed = before(graph) + graph.rise_bytes();
@@ -46,7 +46,7 @@ impl MemoryEstimate {
                 needed,
                 available: available.bytes,
                 bound: available.bound,
-                advice: "give `layers`, `encoder`, `start` and `mean_weights`, or use fewer \
+                advice: "give `layers`, `encoder` and `start`, or use fewer \
                          attributes or a larger machine"
                     .into(),
             }),
@@ -185,12 +185,7 @@ mod tests {
         let message = MemoryEstimate::check_look(&graph, &open, Some(1000)).unwrap_err();
         assert!(message.to_string().starts_with("looking at the graph"), "{message}");
         let mut given = open;
-        for (key, value) in [
-            ("layers", "layer0,layer1"),
-            ("encoder", "gcn"),
-            ("start", "random"),
-            ("mean_weights", "1"),
-        ] {
+        for (key, value) in [("layers", "layer0,layer1"), ("encoder", "gcn"), ("start", "random")] {
             given.set(key, value).unwrap();
         }
         MemoryEstimate::check_look(&graph, &given, Some(1000)).unwrap();

@@ -1,8 +1,7 @@
 use super::*;
 use crate::engine::{Step, Terms};
 use crate::matrix::Dense;
-use crate::random::{Purpose, Stream};
-use crate::settings::{PrototypeSource, Settings};
+use crate::settings::Settings;
 
 /// Plays back losses and writes down what it is told.
 #[derive(Debug)]
@@ -136,55 +135,6 @@ fn the_papers_schedule_goes_by_single_losses_over_all_layers() {
              warmup2 remember0 remember1 lr5,5 warmup3 lr5,5 warmup4 lr5,5 recall reset \
              joint0c[3, 3] lr1,1 joint1 lr1,1 joint2c[3, 3] lr1,1 joint3 lr1,1"
     );
-}
-
-#[test]
-fn clusters_that_only_the_mean_over_layers_shows_are_shared() {
-    let stream = Stream::new(8, Purpose::Planted);
-    let (rows, cols) = (900, 12);
-    // Nodes about three centres. What is added is each layer's own, or the same in both.
-    let layer = |v: u64, own: bool| {
-        let noise = stream.substream(if own { 1 + v } else { 1 });
-        let value = |at: u64| {
-            let (row, col) = (at / cols, at % cols);
-            let center = stream.normal(row % 3 * cols + col);
-            let far = if own { 2.5 } else { 0.5 };
-            (center + far * noise.normal(at)) as f32
-        };
-        let values = (0..rows * cols).map(value).collect();
-        Dense::from_vec(rows as usize, cols as usize, values).unwrap()
-    };
-    let chosen = |own: bool, set: &[(&str, &str)]| {
-        let mut all = vec![("prototypes", "auto"), ("lambda_c", "auto"), ("warmup", "off")];
-        all.extend(set);
-        let mut t = trainer(&[1.0], &all);
-        t.engine.embeddings = vec![layer(0, own), layer(1, own)];
-        t.step().unwrap();
-        (t.progress().choice.clone().unwrap(), t.resolved())
-    };
-    let (apart, config) = chosen(true, &[]);
-    assert_eq!(apart.prototypes, Some(PrototypeSource::Shared), "{apart:?}");
-    assert_eq!(config.prototypes(), PrototypeSource::Shared);
-    assert!(apart.gap.unwrap() > 1.5 * apart.own_gap.unwrap(), "{apart:?}");
-    assert!(
-        apart.decisions()[0].to_string().starts_with("prototypes: shared, because"),
-        "{apart:?}"
-    );
-    let (alike, config) = chosen(false, &[]);
-    assert_eq!(alike.prototypes, Some(PrototypeSource::Own), "{alike:?}");
-    assert_eq!(config.settings().prototypes, Some(PrototypeSource::Own));
-    assert_eq!((alike.lambda_c, alike.own_gap), (Some(0.1), None));
-    // Layers of their own numbers, and layers that are not aligned, have their own.
-    for set in [("clusters", "3,4"), ("method", "goal")] {
-        let (own, _) = chosen(true, &[set]);
-        assert_eq!(own.prototypes, Some(PrototypeSource::Own), "{set:?}");
-    }
-    // What is given stays, and the weight follows from it.
-    let (given, config) = chosen(true, &[("prototypes", "own")]);
-    assert_eq!((given.prototypes, config.prototypes()), (None, PrototypeSource::Own));
-    assert_eq!(given.gap, apart.own_gap);
-    let (given, _) = chosen(true, &[("prototypes", "shared")]);
-    assert_eq!((given.prototypes, given.gap), (None, apart.gap));
 }
 
 #[test]

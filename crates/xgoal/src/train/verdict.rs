@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::graph::Witness;
 use crate::matrix::Dense;
-use crate::model::final_mean;
+use crate::model::mean_of_layers;
 use crate::settings::{Decision, Schedule, When};
 
 /// The share of the warm-up's likeness that the joint stage must leave.
@@ -75,7 +75,7 @@ impl<E: Engine> Trainer<E> {
 
     fn look(&mut self, witness: &Witness) -> Result<Dense> {
         let layers = self.engine.embed_some(&witness.nodes)?;
-        Ok(final_mean(&self.config, &layers))
+        Ok(mean_of_layers(&layers))
     }
 }
 

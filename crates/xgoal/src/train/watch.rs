@@ -5,11 +5,16 @@
 //! best for as long as patience allows.
 
 use crate::engine::Stage;
-use crate::settings::{Schedule, Settings};
+use crate::settings::{Schedule, Settings, Start};
 use serde::{Deserialize, Serialize};
 
-/// How many times `min_gain` must be gained where steps go over batches.
-const OVER_BATCHES: f64 = 5.0;
+/// The share of what a stage gained so far that a new best must add.
+const MIN_GAIN: f64 = 0.02;
+/// That where most is gained early: over batches, beside whose noise what comes late is small, and in a warm-up from weights along
+/// principal directions, which begin near where it leads.
+const EARLY: f64 = 0.1;
+/// That where both are so.
+const AT_ONCE: f64 = 0.25;
 
 /// How a loss is judged.
 #[derive(Debug, Clone, Copy)]
@@ -24,18 +29,15 @@ impl Judge {
     /// How the losses of a stage are judged. Where a share of the gain is asked for, it must show through what one epoch's
     /// views differ from the next one's; in the joint stage, which gains little at a time, that takes the mean of more.
     pub(super) fn of(stage: Stage, settings: &Settings) -> Self {
-        let Settings { patience, min_gain, .. } = *settings;
-        match (settings.schedule, stage) {
-            (Schedule::Paper, _) => Self { window: 1, min_gain: 0.0 },
-            // Over batches most is gained early, and what comes late is small beside their noise.
-            (Schedule::Smooth, _) if settings.batches() => {
-                Self { window: patience / 2, min_gain: OVER_BATCHES * min_gain }
-            }
-            (Schedule::Smooth, Stage::Warmup) => {
-                Self { window: patience / 5, min_gain: settings.warmup_share() }
-            }
-            (Schedule::Smooth, Stage::Joint) => Self { window: patience / 2, min_gain },
-        }
+        let Settings { patience, schedule, .. } = *settings;
+        let near = settings.start == Some(Start::Principal);
+        let (window, min_gain) = match (schedule, settings.batches(), stage) {
+            (Schedule::Paper, ..) => (1, 0.0),
+            (_, true, _) => (patience / 2, if near { AT_ONCE } else { EARLY }),
+            (_, false, Stage::Warmup) => (patience / 5, if near { EARLY } else { MIN_GAIN }),
+            (_, false, Stage::Joint) => (patience / 2, MIN_GAIN),
+        };
+        Self { window, min_gain }
     }
 }
 
@@ -139,7 +141,7 @@ mod tests {
             streams.filter(|s| rest((0..600).map(|i| loss(*s, i)), 100, judge).is_some()).count()
         };
         let settings = Settings::default();
-        assert!(early(Judge { window: 20, min_gain: settings.min_gain }) > 5);
+        assert!(early(Judge { window: 20, min_gain: MIN_GAIN }) > 5);
         assert_eq!(early(Judge::of(Stage::Joint, &settings)), 0);
     }
 

@@ -38,7 +38,7 @@ use crate::graph::{Layer, MultiplexGraph};
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
 use crate::model::Seen;
-use crate::settings::{Batch, Count, PerLayer, PrototypeSource, SelfLoops, Settings, Start};
+use crate::settings::{Batch, Count, PerLayer, SelfLoops, Settings, Start};
 
 /// What the executable itself takes.
 const PROCESS: u64 = 10_000_000;
@@ -166,17 +166,12 @@ impl<'a> Footprints<'a> {
             PerLayer::Each(all) => all.iter().map(most).max().unwrap_or(0),
         };
         let starts = kmeans::starts_at_a_time(graph.nodes()) as u64;
-        let aligned = settings.aligns(graph.layers().len());
-        let shared = aligned && settings.prototypes != Some(PrototypeSource::Own);
-        let mean = if shared { 4 * n * d } else { 0 };
         // Where steps go over batches, prototypes are found among a sample, and nobody's cluster is kept.
         let points = self.batch.map_or(n, |_| n.min((SAMPLE as u64).max(64 * clusters)));
-        let mean = mean.min(4 * points * d);
-        let clustering =
-            mean + (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
+        let clustering = (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
         let saving = 16 * weights + if self.batch.is_some() { 0 } else { 4 * n * v };
         let embedding = 4 * d * (n + v * n.min(self.batch.map_or(n, |_| ENCODED as u64)));
-        let weighing = if settings.lambda_c.is_none() || settings.prototypes.is_none() {
+        let weighing = if settings.lambda_c.is_none() {
             let s = n.min(SAMPLE as u64);
             let starts = kmeans::starts_at_a_time(s as usize) as u64;
             let encoded = self.batch.map_or(n, |_| s);

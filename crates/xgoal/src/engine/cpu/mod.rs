@@ -43,10 +43,10 @@ use crate::graph::MultiplexGraph;
 use crate::graph::preprocess::Preprocessed;
 use crate::kmeans::{self, Clustering, KMeans, Known};
 use crate::matrix::{Dense, Matrix};
-use crate::model::{LayerWeights, initial_weights, mean_of_layers, random_weights};
+use crate::model::{LayerWeights, initial_weights, random_weights};
 use crate::random::{Permutation, Purpose, Stream};
 use crate::real::{Real, View};
-use crate::settings::{Config, PrototypeSource, Start};
+use crate::settings::{Config, Start};
 
 /// Nodes a task works on at a time.
 const BLOCK: usize = 64;
@@ -262,10 +262,7 @@ impl<T: Kernels> CpuEngine<T> {
             None => self.views.iter().map(|views| &views.anchor).collect(),
             Some(sample) => sample.iter().collect(),
         };
-        let (mut found, replaced) = match asked.source {
-            PrototypeSource::Own => self.own_prototypes(&rows, asked, step)?,
-            PrototypeSource::Shared => self.shared_prototypes(&rows, asked, step)?,
-        };
+        let (mut found, replaced) = self.find_prototypes(&rows, asked, step)?;
         if sample.is_some() {
             found.iter_mut().for_each(|prototypes| prototypes.assignments.clear());
         }
@@ -273,7 +270,7 @@ impl<T: Kernels> CpuEngine<T> {
         Ok(replaced)
     }
 
-    fn own_prototypes(
+    fn find_prototypes(
         &self,
         rows: &[&Dense<T>],
         asked: &Recluster<'_>,
@@ -292,28 +289,6 @@ impl<T: Kernels> CpuEngine<T> {
         };
         let found = asked.counts.iter().enumerate().map(of_layer).collect::<Result<_>>()?;
         Ok((found, replaced))
-    }
-
-    /// Clusters of the mean over layers; the prototypes of each layer are the means of its own rows in them.
-    fn shared_prototypes(
-        &self,
-        rows: &[&Dense<T>],
-        asked: &Recluster<'_>,
-        step: &Step<'_>,
-    ) -> Result<Found<T>> {
-        let mean = mean_of_layers(rows.iter().copied());
-        // Centres are means, and the mean over layers of these is that of the means over layers.
-        let last = self.prototypes.as_ref();
-        let last = last.map(|all| mean_of_layers(all.iter().map(|p| &p.centers)));
-        let centers = last.as_ref().map(View::from);
-        let known = Known { centers, advantage: asked.advantage, others: &[] };
-        let stream = self.kmeans_stream(step, 0);
-        let found = self.cluster(&mean, asked.counts[0], known, asked, stream)?;
-        let of_layer = |rows: &&Dense<T>| Prototypes {
-            centers: kmeans::means(View::from(*rows), &found.assignments, found.centers.rows()),
-            assignments: found.assignments.clone(),
-        };
-        Ok((rows.iter().map(of_layer).collect(), found.replaced))
     }
 
     fn kmeans_stream(&self, step: &Step<'_>, layer: usize) -> Stream {

@@ -116,52 +116,6 @@ fn noisy_dense_attributes_are_smoothed_where_layers_show_more_then() {
 }
 
 #[test]
-fn layers_that_join_likes_more_often_count_more_in_the_mean() {
-    let stream = Stream::new(8, Purpose::Planted);
-    let nodes = 1200u64;
-    let value = |n: u64, c: u64| {
-        0.5 * stream.normal(1_000_000 + 16 * (n % 4) + c) + stream.normal(16 * n + c)
-    };
-    let values = (0..nodes).flat_map(|n| (0..16).map(move |c| value(n, c) as f32)).collect();
-    let attributes = Matrix::Dense(Dense::from_vec(1200, 16, values).unwrap());
-    // Edges that stay within a class or do not, or join whole groups of eight.
-    let layer = |name: &str, of: u64, within: Option<f64>| {
-        let draw = stream.substream(of);
-        let edge = |e: u64| {
-            let from = e % nodes;
-            let Some(within) = within else {
-                return (from as u32, (from / 8 * 8 + e / nodes) as u32, 1.0);
-            };
-            let class = if draw.uniform(3 * e) < within { from } else { draw.below(3 * e + 1, 4) };
-            let to = 4 * draw.below(3 * e + 2, nodes / 4) + class % 4;
-            (from as u32, to as u32, 1.0)
-        };
-        let adjacency = Csr::from_triplets(1200, 1200, (0..8 * nodes).map(edge).collect());
-        Layer { name: name.into(), adjacency: adjacency.unwrap() }
-    };
-    let fitted = |shares: [Option<f64>; 2], set: &[(&str, &str)]| {
-        let layers = [("a", 1), ("b", 2)].into_iter().zip(shares);
-        let layers = layers.map(|((name, of), share)| layer(name, of, share)).collect();
-        let graph = MultiplexGraph::new(layers, attributes.clone()).unwrap();
-        let mut settings = Settings::default();
-        set.iter().for_each(|(key, value)| settings.set(key, value).unwrap());
-        let fitted = settings.fit(&graph).unwrap();
-        let said = says(&fitted, "mean_weights: 1.00, 0.");
-        let weights: Vec<f64> = fitted.layers().iter().map(|l| l.mean_weight).collect();
-        (weights, said)
-    };
-    let (weights, said) = fitted([Some(0.8), Some(0.4)], &[]);
-    assert!(said && weights[0] == 1.0 && (0.5..0.9).contains(&weights[1]), "{weights:?}");
-    // The same where layers are named; what shows nothing keeps a little.
-    assert_eq!(fitted([Some(0.8), Some(0.4)], &[("layers", "a,b")]), (weights, true));
-    assert_eq!(fitted([Some(0.8), Some(0.0)], &[]), (vec![1.0, 0.25], true));
-    // What is given stays, and likeness is not all that groups show.
-    let given = fitted([Some(0.8), Some(0.4)], &[("mean_weights", "1")]);
-    assert_eq!(given, (vec![1.0, 1.0], false));
-    assert_eq!(fitted([Some(0.8), None], &[]), (vec![1.0, 1.0], false));
-}
-
-#[test]
 fn few_counts_are_one_neighbour_among_others_and_layers_stay_apart() {
     // Three words of 300 on each node, at random; or one of the pair's own, and the same on the nodes it is joined to.
     let words = |alike: bool| {
@@ -274,13 +228,13 @@ fn attributes_that_tell_more_than_layers_are_started_along() {
         let fitted = settings.fit(&graph(within)).unwrap();
         let said = says(&fitted, "start: principal");
         let settings = fitted.settings();
-        (settings.start.unwrap(), settings.warmup_share(), said)
+        (settings.start.unwrap(), said)
     };
-    assert_eq!(fitted(false, "auto"), (Start::Principal, 0.1, true));
-    assert_eq!(fitted(true, "auto"), (Start::Random, 0.02, false));
+    assert_eq!(fitted(false, "auto"), (Start::Principal, true));
+    assert_eq!(fitted(true, "auto"), (Start::Random, false));
     // What is given stays.
-    assert_eq!(fitted(false, "random"), (Start::Random, 0.02, false));
-    assert_eq!(fitted(true, "principal"), (Start::Principal, 0.1, false));
+    assert_eq!(fitted(false, "random"), (Start::Random, false));
+    assert_eq!(fitted(true, "principal"), (Start::Principal, false));
 }
 
 #[test]
