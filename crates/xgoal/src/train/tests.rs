@@ -65,12 +65,10 @@ fn trainer(losses: &[f64], set: &[(&str, &str)]) -> Trainer<Script> {
     let mut settings = Settings::default();
     for (key, value) in [
         ("patience", "2"),
-        ("min_gain", "0"),
         ("warmup_lr", "5"),
         ("lr", "1"),
         ("cluster_every", "2"),
         ("clusters", "3"),
-        ("prototypes", "own"),
         ("lambda_c", "0.1"),
     ]
     .iter()
@@ -120,7 +118,7 @@ fn each_layer_warms_up_until_its_own_loss_is_at_rest() {
 
 #[test]
 fn the_papers_schedule_goes_by_single_losses_over_all_layers() {
-    let paper = [("schedule", "paper"), ("min_gain", "0.5"), ("start", "principal")];
+    let paper = [("schedule", "paper"), ("start", "principal")];
     let mut t = trainer(&[3.0, 2.9, 2.8, 2.8, 2.8, 9.0, 8.9, 8.9, 8.9], &paper);
     // The layers' own losses do not count.
     t.engine.second = (0..9).map(f64::from).collect();
@@ -153,23 +151,24 @@ fn a_loss_that_creeps_ends_a_stage_when_little_is_gained() {
     // Falls by half within seven epochs, and then by a thousandth each.
     let loss = |i: i32| 1.0 + 0.9_f64.powi(i) - 1e-3 * f64::from(i);
     let losses: Vec<f64> = (0..500).map(loss).collect();
-    for warmup in ["on", "off"] {
-        let epochs = |min_gain: &str| {
-            let set = [
-                ("patience", "10"),
-                ("max_epochs", "200"),
-                ("warmup", warmup),
-                ("min_gain", min_gain),
-            ];
-            let mut t = trainer(&losses, &set);
-            while t.progress().stages.len() < 2 && t.step().unwrap().is_some() {}
-            t.progress().stages[0].epochs
-        };
-        assert_eq!(epochs("0"), 200, "warmup {warmup}");
+    let epochs = |set: &[(&str, &str)]| {
+        let set = [&[("patience", "10"), ("max_epochs", "200")], set].concat();
+        let mut t = trainer(&losses, &set);
+        while t.progress().stages.len() < 2 && t.step().unwrap().is_some() {}
+        t.progress().stages[0].epochs
+    };
+    let (on, off) = (("warmup", "on"), ("warmup", "off"));
+    for stage in [on, off] {
+        assert_eq!(epochs(&[stage, ("schedule", "paper")]), 200, "{stage:?}");
         // Ten epochs gain two hundredths of 1 from the fortieth on.
-        assert!((40..60).contains(&epochs("0.02")), "warmup {warmup}: {}", epochs("0.02"));
-        assert!(epochs("0.2") < epochs("0.02"), "warmup {warmup}");
+        assert!((40..60).contains(&epochs(&[stage])), "{stage:?}: {}", epochs(&[stage]));
+        assert!(epochs(&[stage, ("batch", "5")]) < epochs(&[stage]), "{stage:?}");
     }
+    let near = ("start", "principal");
+    assert!(epochs(&[on, near]) < epochs(&[on]));
+    assert_eq!(epochs(&[off, near]), epochs(&[off]));
+    let batch = ("batch", "5");
+    assert!(epochs(&[off, near, batch]) < epochs(&[off, batch]));
 }
 
 #[test]
