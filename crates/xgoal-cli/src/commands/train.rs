@@ -14,11 +14,30 @@ use xgoal::train::StageReport;
 #[derive(Serialize)]
 struct Report {
     run: String,
-    stages: Vec<StageReport>,
+    stages: Vec<Trained>,
     saves: Saves,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
     interrupted: bool,
+}
+
+/// What a stage came to, and how far it went through the graph.
+#[derive(Serialize)]
+struct Trained {
+    #[serde(flatten)]
+    stage: StageReport,
+    /// Updates of the weights: one an epoch.
+    steps: u32,
+    /// How often a node was visited, in the mean.
+    passes: f64,
+}
+
+impl Trained {
+    fn new(stage: StageReport, plan: &Plan<'_>) -> Self {
+        let (steps, nodes) = (stage.epochs, plan.graph().nodes());
+        let share = plan.config().nodes_per_step(nodes) as f64 / nodes as f64;
+        Self { stage, steps, passes: f64::from(steps) * share }
+    }
 }
 
 pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
@@ -58,7 +77,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     })?;
     let report = Report {
         run: args.out.display().to_string(),
-        stages: outcome.stages,
+        stages: outcome.stages.into_iter().map(|stage| Trained::new(stage, &plan)).collect(),
         saves: folder.saves(),
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
@@ -135,7 +154,7 @@ fn text(report: &Report, args: &TrainArgs) -> String {
             report.run
         ));
     } else {
-        let epochs: u32 = report.stages.iter().map(|s| s.epochs).sum();
+        let epochs: u32 = report.stages.iter().map(|s| s.steps).sum();
         let memory = report.peak_rss_bytes.map_or(String::new(), |b| format!(", {}", bytes(b)));
         lines.push(format!("{}: {epochs} epochs in {:.1} s{memory}", report.run, report.seconds));
     }
