@@ -7,6 +7,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::matrix::Dense;
+use crate::matrix::strips::{STRIP, fast, plain};
 
 /// A floating-point number: `f32` or `f64`.
 pub trait Real:
@@ -62,6 +63,13 @@ pub trait Real:
         beta: Self,
         c: &mut ViewMut<'_, Self>,
     );
+
+    /// `c += alpha * a * strip` for 32 columns, all that `strip` has: a row of it after another. Rows of `a` are
+    /// contiguous.
+    ///
+    /// # Panics
+    /// As [`Real::gemm`].
+    fn strip(alpha: Self, a: View<'_, Self>, strip: &[Self], c: &mut ViewMut<'_, Self>);
 }
 
 /// A matrix read from a slice: entry (r, c) stands at `r * row_stride + c * col_stride`.
@@ -156,7 +164,7 @@ fn spans(rows: usize, cols: usize, row_stride: usize, col_stride: usize) -> Opti
 }
 
 macro_rules! real {
-    ($type:ty, $gemm:path, $exp:path) => {
+    ($type:ty, $gemm:path, $exp:path, $strip:path) => {
         impl Real for $type {
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -235,12 +243,25 @@ macro_rules! real {
                     );
                 }
             }
+
+            fn strip(alpha: Self, a: View<'_, Self>, strip: &[Self], c: &mut ViewMut<'_, Self>) {
+                assert!(
+                    a.rows == c.rows && c.cols == STRIP && strip.len() == a.cols * STRIP,
+                    "strip: shapes {:?}, {} and {:?} do not fit",
+                    (a.rows, a.cols),
+                    strip.len(),
+                    (c.rows, c.cols)
+                );
+                let fit = a.col_stride == 1 && a.fits() && c.fits();
+                assert!(fit, "strip: a view reaches past its slice");
+                $strip(alpha, a, strip, c);
+            }
         }
     };
 }
 
-real!(f32, matrixmultiply::sgemm, exp);
-real!(f64, matrixmultiply::dgemm, f64::exp);
+real!(f32, matrixmultiply::sgemm, exp, fast);
+real!(f64, matrixmultiply::dgemm, f64::exp, plain);
 
 /// e^x in operations that vectorise, relative error below 2e-7: `2^n e^r` with r in [-ln 2 / 2, ln 2 / 2]
 /// and e^r by its Taylor polynomial. Below -87 it stays at e^-87; above 88 it grows to infinity.
