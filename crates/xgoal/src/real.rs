@@ -274,15 +274,18 @@ fn exp(x: f32) -> f32 {
     // Comparisons that leave NaN as it is.
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 89.0 { 89.0 } else { x };
-    let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let rounded = x * std::f32::consts::LOG2_E + ROUND;
+    let n = rounded - ROUND;
     let r = (x - n * LN2_HIGH) - n * LN2_LOW;
     let p = 1.0 / 720.0 + r * (1.0 / 5040.0);
     let p = 1.0
         + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * p)))));
     // In two halves, so that 2^128 is reached by way of infinity and not of a wrong exponent.
-    let half = (n as i32) / 2;
+    // The sum's last bits are n; a conversion, which minds what does not fit, would be done one by one.
+    let n = rounded.to_bits() as i32 - ROUND.to_bits() as i32;
+    let half = n / 2;
     let power = |n: i32| f32::from_bits(((n + 127) << 23) as u32);
-    p * power(half) * power(n as i32 - half)
+    p * power(half) * power(n - half)
 }
 
 #[cfg(test)]

@@ -282,47 +282,60 @@ impl<T: Real> pulp::WithSimd for Softmax<'_, T> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let Self { scale, labels, logits, biases } = self;
+        let classes = biases.len();
         for at in (0..labels.len()).step_by(STRIP) {
-            let mut greatest = [T::default(); STRIP];
-            greatest.copy_from_slice(&logits[at..at + STRIP]);
-            for row in logits.chunks_exact(BLOCK) {
-                for (greatest, z) in greatest.iter_mut().zip(&row[at..at + STRIP]) {
-                    *greatest = if *z > *greatest { *z } else { *greatest };
+            let mut greatest = *strip(logits, at);
+            for class in 1..classes {
+                let z = strip(logits, class * BLOCK + at);
+                for l in 0..STRIP {
+                    greatest[l] = if z[l] > greatest[l] { z[l] } else { greatest[l] };
                 }
             }
             let mut sums = [T::default(); STRIP];
-            for row in logits.chunks_exact_mut(BLOCK) {
-                let row = &mut row[at..at + STRIP];
-                for ((z, greatest), sum) in row.iter_mut().zip(&greatest).zip(&mut sums) {
-                    *z = (*z - *greatest).exp();
-                    *sum += *z;
+            for class in 0..classes {
+                let z = strip(logits, class * BLOCK + at);
+                for l in 0..STRIP {
+                    z[l] = (z[l] - greatest[l]).exp();
+                    sums[l] += z[l];
                 }
             }
             for sum in &mut sums {
                 *sum = scale / *sum;
             }
-            for row in logits.chunks_exact_mut(BLOCK) {
-                for (z, share) in row[at..at + STRIP].iter_mut().zip(&sums) {
-                    *z *= *share;
+            // Columns of zeros stand for no node.
+            for share in sums.iter_mut().skip(labels.len() - at) {
+                *share = T::default();
+            }
+            for class in 0..classes {
+                let z = strip(logits, class * BLOCK + at);
+                for l in 0..STRIP {
+                    z[l] *= sums[l];
                 }
             }
         }
-        for (node, label) in labels.iter().enumerate() {
-            logits[*label as usize * BLOCK + node] -= scale;
+        for node in 0..labels.len() {
+            logits[labels[node] as usize * BLOCK + node] -= scale;
         }
-        for (row, bias) in logits.chunks_exact(BLOCK).zip(biases) {
+        for class in 0..classes {
             // In lanes, each in the order of its nodes.
             let mut lanes = [T::default(); STRIP];
-            let strips = row[..labels.len()].chunks_exact(STRIP);
-            for (lane, z) in lanes.iter_mut().zip(strips.remainder()) {
-                *lane = *z;
+            for at in (0..labels.len()).step_by(STRIP) {
+                let z = strip(logits, class * BLOCK + at);
+                for l in 0..STRIP {
+                    lanes[l] += z[l];
+                }
             }
-            for strip in strips {
-                lanes.iter_mut().zip(strip).for_each(|(lane, z)| *lane += *z);
+            for lane in lanes {
+                biases[class] += lane;
             }
-            *bias += lanes.into_iter().sum::<T>();
         }
     }
+}
+
+/// Logits of a strip of nodes, in a place a compiler knows the length of.
+#[inline(always)]
+fn strip<T>(logits: &mut [T], at: usize) -> &mut [T; STRIP] {
+    logits[at..].first_chunk_mut().expect("whole strips")
 }
 
 /// For each node of a block, the first class with the greatest of one run's logits.
