@@ -57,7 +57,8 @@ fn a_graph_of_strangers_is_encoded_with_a_word_on_its_ids() {
     sandbox.write("other.npz", Npz::of(&other).bytes());
     npz.remove("ids");
     sandbox.write("bare.npz", npz.bytes());
-    let embed = |graph: &str| sandbox.xgoal(&["embed", "run", graph, "--out", "z.npy"]).done().stderr;
+    let embed =
+        |graph: &str| sandbox.xgoal(&["embed", "run", graph, "--out", "z.npy"]).done().stderr;
     assert_eq!(embed("same.npz"), "");
     assert_eq!(embed("graph.npz"), "");
     assert_says(&embed("bare.npz"), &["none of 83 nodes is known", "this graph has no ids"]);

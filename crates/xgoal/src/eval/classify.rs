@@ -207,10 +207,8 @@ impl<T: Real> Linear<T> {
         for (row, bias) in logits.chunks_exact_mut(BLOCK).zip(&self.biases) {
             row.fill(*bias);
         }
-        let weights = View {
-            row_stride: self.padded,
-            ..View::new(&self.weights, rows, self.inputs)
-        };
+        let weights =
+            View { row_stride: self.padded, ..View::new(&self.weights, rows, self.inputs) };
         for (at, strip) in strips.enumerate() {
             let values = &mut logits[at * STRIP..];
             let out = &mut ViewMut { values, rows, cols: STRIP, row_stride: BLOCK };

@@ -35,7 +35,8 @@ impl Top {
         const TOGETHER: usize = 32;
         for (cosines, from) in cosines.chunks(TOGETHER).zip((first..).step_by(TOGETHER)) {
             // No comparison ends the loop early, so that it becomes one of vectors.
-            let near = |bar: Neighbor| cosines.iter().fold(false, |any, c| any | (*c >= bar.cosine));
+            let near =
+                |bar: Neighbor| cosines.iter().fold(false, |any, c| any | (*c >= bar.cosine));
             if !self.bar.is_none_or(near) {
                 continue;
             }
