@@ -1,4 +1,4 @@
-use super::look::{Seen, look};
+use super::look::{Seen, Wanted, look};
 use crate::Ending;
 use crate::args::PlotArgs;
 use crate::output::{Output, Usage};

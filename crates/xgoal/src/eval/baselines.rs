@@ -71,6 +71,11 @@ pub struct Baselines(pub Vec<(Baseline, Report)>);
 /// Classifiers, and runs of k-means, at most: means of fewer runs are near enough to tell what is better.
 const RUNS: (usize, usize) = (10, 5);
 
+fn fewer(protocol: &Protocol) -> Protocol {
+    let (runs, kmeans_runs) = (protocol.runs.min(RUNS.0), protocol.kmeans_runs.min(RUNS.1));
+    Protocol { runs, kmeans_runs, ..*protocol }
+}
+
 impl Baselines {
     /// Scores them on nodes of a graph, beside embeddings of so many columns. The protocol is the embeddings', but for its runs:
     /// at most 10 classifiers and 5 runs of k-means.
@@ -91,8 +96,7 @@ impl Baselines {
         columns: usize,
         protocol: &Protocol,
     ) -> Result<Self> {
-        let (runs, kmeans_runs) = (protocol.runs.min(RUNS.0), protocol.kmeans_runs.min(RUNS.1));
-        let protocol = &Protocol { runs, kmeans_runs, ..*protocol };
+        let protocol = &fewer(protocol);
         let score = |baseline: &Baseline| {
             let rows = baseline.rows(graph, columns, protocol.seed)?;
             Ok((*baseline, evaluate(&rows, task, protocol)?))
@@ -153,7 +157,7 @@ impl Comparison {
         Self::of(embeddings, graph, &protocol, most, limit)
     }
 
-    /// By a protocol, on at most so many nodes of each split.
+    /// By a protocol with as few runs for the embeddings as for baselines, on at most so many nodes of each split.
     pub fn of(
         embeddings: &Dense,
         graph: &MultiplexGraph,
@@ -169,7 +173,7 @@ impl Comparison {
         Ok(Self {
             scored: task.test.len(),
             of: all,
-            embeddings: evaluate(embeddings, &task, protocol)?,
+            embeddings: evaluate(embeddings, &task, &fewer(protocol))?,
             baselines: Baselines::of(graph, &task, embeddings.cols(), protocol)?,
         })
     }
