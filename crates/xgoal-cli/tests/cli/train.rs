@@ -1,6 +1,4 @@
-use crate::common::{
-    QUICK, Sandbox, assert_keys, assert_says, overlapping, planted, small_graph,
-};
+use crate::common::{QUICK, Sandbox, assert_keys, assert_says, overlapping, planted, small_graph};
 use crate::npz::Npz;
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
