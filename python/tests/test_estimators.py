@@ -131,6 +131,25 @@ def test_transform_encodes_nodes_never_seen(graph, fitted):
     np.testing.assert_allclose(mean, Z, atol=1e-6)
 
 
+def test_a_graph_of_strangers_is_encoded_with_a_warning(graph):
+    ids = [f"n{i}" for i in range(graph.nodes)]
+    params = {"structure": 4, "structure_weight": 0.5, "max_epochs": 2}
+    named = xgoal.Graph(graph.layers, graph.X, ids=ids)
+    model = small(**params).fit(named)
+    assert same_bits(model.transform(named), model.embedding_)
+    # The very graph of fit is known without ids.
+    assert same_bits(model.transform(graph.layers, graph.X), model.embedding_)
+    part = np.arange(100)
+    layers = {name: layer[part][:, part] for name, layer in graph.layers.items()}
+    with pytest.warns(UserWarning, match="none of 100 nodes is known.*this graph has no ids"):
+        model.transform(layers, graph.X[part])
+    others = xgoal.Graph(layers, graph.X[part], ids=[f"other {i}" for i in part])
+    with pytest.warns(UserWarning, match="no id of this graph was there"):
+        model.transform(others)
+    with pytest.warns(UserWarning, match="trained on a graph without ids"):
+        small(**params).fit(graph.layers, graph.X).transform_layers(layers, graph.X[part])
+
+
 def test_what_columns_lost_is_kept(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 12)) + 40 * np.arange(12)

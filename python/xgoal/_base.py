@@ -194,8 +194,10 @@ class Estimator(Parameters):
                 f"no layer is called `{missing[0]}`; the model was fitted on {', '.join(self.layer_names_)} and "
                 f"the graph has {', '.join(graph.layers)}"
             )
-        threads = threads_of(self.n_jobs)
-        return self._model.embed(graph._native(self.layer_names_), threads)
+        native = graph._native(self.layer_names_)
+        if (words := self._model.strangers(native)) is not None:
+            warnings.warn(words, stacklevel=3)
+        return self._model.embed(native, threads_of(self.n_jobs))
 
     def _embedding(self) -> Array:
         if not hasattr(self, "embedding_"):

@@ -141,6 +141,9 @@ pub struct TrainArgs {
     /// Save the state every N epochs, or every Ns seconds [default: 10s, at most 1 % of the time]
     #[arg(long, value_name = "N", default_value = "auto", hide_default_value = true)]
     pub save_every: Cadence,
+    /// Do not compare with what the graph gives without training, where it has labels and splits
+    #[arg(long)]
+    pub no_baselines: bool,
     #[command(flatten)]
     pub memory: Memory,
 }
@@ -311,6 +314,9 @@ pub struct ReportArgs {
     /// Nearest nodes listed for each node
     #[arg(long, value_name = "K", default_value_t = 10)]
     pub neighbors: usize,
+    /// Leave out what the graph gives without training
+    #[arg(long)]
+    pub no_baselines: bool,
 }
 
 /// `xgoal plot`

@@ -111,6 +111,11 @@ impl Model {
         Ok((layers, to_numpy(py, mean)))
     }
 
+    /// What it means where none of a graph's nodes is known from training, though structure counts.
+    fn strangers(&self, graph: &Graph) -> Option<String> {
+        self.0.strangers(&graph.0)
+    }
+
     /// The layers, in order.
     #[getter]
     fn layers(&self) -> Vec<String> {

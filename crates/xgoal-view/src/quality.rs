@@ -1,7 +1,7 @@
 //! Scores, and beside them what the paper reports for its own data sets.
 
-use serde::Serialize;
 use xgoal::eval::Report;
+use xgoal::eval::baselines::Comparison;
 use xgoal::graph::MultiplexGraph;
 
 /// A data set of the paper: how it is told, and X-GOAL's Macro-F1, Micro-F1, NMI and Sim@5 on it.
@@ -45,16 +45,18 @@ const PAPER: [Published; 4] = [
 ];
 
 /// Scores to be shown.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Quality {
     /// The paper's data set, if it is one.
     pub dataset: Option<String>,
     /// One line per score.
     pub rows: Vec<Row>,
+    /// The run beside what takes no training.
+    pub compared: Option<Comparison>,
 }
 
 /// One score.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// What it is called.
     pub name: String,
@@ -88,6 +90,6 @@ impl Quality {
         rows.extend(report.sim.iter().map(|(k, value)| {
             row(&format!("Sim@{k}"), *value, None, if *k == 5 { paper(3) } else { None })
         }));
-        Self { dataset: published.map(|p| p.name.to_string()), rows }
+        Self { dataset: published.map(|p| p.name.to_string()), rows, compared: None }
     }
 }

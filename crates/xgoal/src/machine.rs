@@ -69,7 +69,17 @@ pub fn available_bytes() -> Option<u64> {
 
 /// Refuses what needs more memory than there is, before it starts.
 pub fn check_memory(job: &'static str, needed: u64) -> Result<()> {
-    let Some(Available { bytes, bound }) = available().filter(|a| needed > a.bytes) else {
+    check_memory_within(job, needed, None)
+}
+
+/// The same by a limit of what this process may hold, where one is given.
+pub fn check_memory_within(job: &'static str, needed: u64, limit: Option<u64>) -> Result<()> {
+    let left = |limit: u64| Available {
+        bytes: limit.saturating_sub(rss_bytes().unwrap_or(0)),
+        bound: "are left by the memory limit",
+    };
+    let free = limit.map(left).or_else(available);
+    let Some(Available { bytes, bound }) = free.filter(|a| needed > a.bytes) else {
         return Ok(());
     };
     Err(Error::Memory {

@@ -7,6 +7,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::matrix::Dense;
+use crate::matrix::strips::{STRIP, fast, plain};
 
 /// A floating-point number: `f32` or `f64`.
 pub trait Real:
@@ -62,6 +63,13 @@ pub trait Real:
         beta: Self,
         c: &mut ViewMut<'_, Self>,
     );
+
+    /// `c += alpha * a * strip` for 32 columns, all that `strip` has: a row of it after another. Rows of `a` are
+    /// contiguous.
+    ///
+    /// # Panics
+    /// As [`Real::gemm`].
+    fn strip(alpha: Self, a: View<'_, Self>, strip: &[Self], c: &mut ViewMut<'_, Self>);
 }
 
 /// A matrix read from a slice: entry (r, c) stands at `r * row_stride + c * col_stride`.
@@ -156,7 +164,7 @@ fn spans(rows: usize, cols: usize, row_stride: usize, col_stride: usize) -> Opti
 }
 
 macro_rules! real {
-    ($type:ty, $gemm:path, $exp:path) => {
+    ($type:ty, $gemm:path, $exp:path, $strip:path) => {
         impl Real for $type {
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -235,12 +243,25 @@ macro_rules! real {
                     );
                 }
             }
+
+            fn strip(alpha: Self, a: View<'_, Self>, strip: &[Self], c: &mut ViewMut<'_, Self>) {
+                assert!(
+                    a.rows == c.rows && c.cols == STRIP && strip.len() == a.cols * STRIP,
+                    "strip: shapes {:?}, {} and {:?} do not fit",
+                    (a.rows, a.cols),
+                    strip.len(),
+                    (c.rows, c.cols)
+                );
+                let fit = a.col_stride == 1 && a.fits() && c.fits();
+                assert!(fit, "strip: a view reaches past its slice");
+                $strip(alpha, a, strip, c);
+            }
         }
     };
 }
 
-real!(f32, matrixmultiply::sgemm, exp);
-real!(f64, matrixmultiply::dgemm, f64::exp);
+real!(f32, matrixmultiply::sgemm, exp, fast);
+real!(f64, matrixmultiply::dgemm, f64::exp, plain);
 
 /// e^x in operations that vectorise, relative error below 2e-7: `2^n e^r` with r in [-ln 2 / 2, ln 2 / 2]
 /// and e^r by its Taylor polynomial. Below -87 it stays at e^-87; above 88 it grows to infinity.
@@ -253,15 +274,18 @@ fn exp(x: f32) -> f32 {
     // Comparisons that leave NaN as it is.
     let x = if x < -87.0 { -87.0 } else { x };
     let x = if x > 89.0 { 89.0 } else { x };
-    let n = (x * std::f32::consts::LOG2_E + ROUND) - ROUND;
+    let rounded = x * std::f32::consts::LOG2_E + ROUND;
+    let n = rounded - ROUND;
     let r = (x - n * LN2_HIGH) - n * LN2_LOW;
     let p = 1.0 / 720.0 + r * (1.0 / 5040.0);
     let p = 1.0
         + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * p)))));
     // In two halves, so that 2^128 is reached by way of infinity and not of a wrong exponent.
-    let half = (n as i32) / 2;
+    // The sum's last bits are n; a conversion, which minds what does not fit, would be done one by one.
+    let n = rounded.to_bits() as i32 - ROUND.to_bits() as i32;
+    let half = n / 2;
     let power = |n: i32| f32::from_bits(((n + 127) << 23) as u32);
-    p * power(half) * power(n as i32 - half)
+    p * power(half) * power(n - half)
 }
 
 #[cfg(test)]

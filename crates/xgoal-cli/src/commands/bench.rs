@@ -17,8 +17,13 @@ const UNTIMED: u32 = 3;
 
 #[derive(Serialize)]
 struct Report {
-    warmup_epoch_seconds: Seconds,
-    joint_epoch_seconds: Seconds,
+    warmup_step_seconds: Seconds,
+    joint_step_seconds: Seconds,
+    /// Nodes a step goes over.
+    nodes_per_step: usize,
+    /// The same by the name of an epoch, where that is what a step is.
+    #[serde(flatten)]
+    whole: Option<Whole>,
     /// By stage, seconds of a mean epoch by phase; they add up to the mean.
     phases: BTreeMap<&'static str, BTreeMap<&'static str, f64>>,
     /// The phases in the order of an epoch.
@@ -31,7 +36,14 @@ struct Report {
     memory_estimate_bytes: u64,
 }
 
+/// Times of steps that go over all nodes.
 #[derive(Serialize)]
+struct Whole {
+    warmup_epoch_seconds: Seconds,
+    joint_epoch_seconds: Seconds,
+}
+
+#[derive(Clone, Copy, Serialize)]
 struct Seconds {
     median: f64,
     min: f64,
@@ -58,11 +70,18 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
         phases.insert(stage.as_str(), timed.phases);
         Ok(timed.seconds)
     };
-    let warmup_epoch_seconds = stage(Stage::Warmup)?;
-    let joint_epoch_seconds = stage(Stage::Joint)?;
+    let warmup_step_seconds = stage(Stage::Warmup)?;
+    let joint_step_seconds = stage(Stage::Joint)?;
+    let nodes = plan.graph().nodes();
+    let nodes_per_step = plan.config().nodes_per_step(nodes);
     let report = Report {
-        warmup_epoch_seconds,
-        joint_epoch_seconds,
+        warmup_step_seconds,
+        joint_step_seconds,
+        nodes_per_step,
+        whole: (nodes_per_step == nodes).then_some(Whole {
+            warmup_epoch_seconds: warmup_step_seconds,
+            joint_epoch_seconds: joint_step_seconds,
+        }),
         phases,
         names,
         epochs: args.epochs,
@@ -137,16 +156,17 @@ fn phases(before: &Spent, after: &Spent, epochs: f64, mean: f64) -> BTreeMap<&'s
 }
 
 fn text(report: &Report) -> String {
-    let mut lines = vec![format!(
-        "{:20}  {:>10}  {:>10}",
-        format!("ms per epoch, {} threads", report.threads),
-        "warm-up",
-        "joint"
-    )];
-    let mut row = |name: &str, warmup: f64, joint: f64| {
-        lines.push(format!("{name:24}  {:>6.2}  {:>10.2}", 1e3 * warmup, 1e3 * joint));
+    let step = match report.whole {
+        Some(_) => "epoch".into(),
+        None => format!("step of {} nodes", count(report.nodes_per_step)),
     };
-    let (warmup, joint) = (&report.warmup_epoch_seconds, &report.joint_epoch_seconds);
+    let head = format!("ms per {step}, {} threads", report.threads);
+    let width = head.len().max(22);
+    let mut lines = vec![format!("{head:width$}  {:>10}  {:>10}", "warm-up", "joint")];
+    let mut row = |name: &str, warmup: f64, joint: f64| {
+        lines.push(format!("{name:width$}  {:>10.2}  {:>10.2}", 1e3 * warmup, 1e3 * joint));
+    };
+    let (warmup, joint) = (&report.warmup_step_seconds, &report.joint_step_seconds);
     row("median", warmup.median, joint.median);
     row("least", warmup.min, joint.min);
     row("mean", warmup.mean, joint.mean);

@@ -50,12 +50,14 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
             outputs.push((path, at));
         }
     }
-    if let Some(known) = model.known_nodes(&graph).filter(|known| *known < graph.nodes()) {
-        output.say(format!(
+    match model.known_nodes(&graph) {
+        Some(0) => model.strangers(&graph).iter().for_each(|words| output.say(words)),
+        Some(known) if known < graph.nodes() => output.say(format!(
             "{} of {} nodes were there in training; where the others stand follows from their neighbours",
             count(known),
             count(graph.nodes())
-        ));
+        )),
+        _ => {}
     }
     let layers = model.embed(&graph)?;
     let mean = mean_of_layers(&layers);

@@ -4,7 +4,7 @@ use crate::output::Output;
 use serde::Serialize;
 use std::path::Path;
 use xgoal::Error;
-use xgoal::eval::baselines::Baselines;
+use xgoal::eval::baselines::{Baselines, Comparison};
 use xgoal::eval::{Protocol, Report, Summary, Task, evaluate};
 use xgoal::graph::MultiplexGraph;
 use xgoal::io::{embeddings, source::read_source};
@@ -21,16 +21,24 @@ pub fn run(args: &EvalArgs, output: &Output) -> anyhow::Result<Ending> {
     let path = embeddings_of(&args.input.embeddings);
     let matrix = embeddings::read_for(&path, args.input.format, &graph)?;
     let protocol = Protocol { seed: args.seed, ..Protocol::default() };
-    let report = Task::of(&graph).and_then(|task| evaluate(&matrix, &task, &protocol));
-    let report = report.map_err(|e| match e {
+    let named = |error: Error| match error {
         Error::Data(message) => {
             Error::Data(format!("{} on {}: {message}", path.display(), args.source.display()))
         }
         other => other,
-    })?;
-    let baselines = || Baselines::of(&graph, matrix.cols(), &protocol);
-    let baselines = (!args.no_baselines).then(baselines).transpose()?;
-    let scores = Scores { report, baselines };
+    };
+    let task = Task::of(&graph).map_err(named)?;
+    let report = evaluate(&matrix, &task, &protocol).map_err(named)?;
+    let mut scores = Scores { report, baselines: None, sampled: None };
+    if !args.no_baselines {
+        match compare(&matrix, &graph, &task, &protocol) {
+            Ok((baselines, sampled)) => {
+                (scores.baselines, scores.sampled) = (Some(baselines), sampled);
+            }
+            Err(error @ Error::Memory { .. }) => output.say(format!("no baselines: {error}")),
+            Err(error) => return Err(error.into()),
+        }
+    }
     output.result(&scores, || text(&scores))?;
     Ok(Ending::Done)
 }
@@ -42,6 +50,36 @@ struct Scores {
     report: Report,
     #[serde(skip_serializing_if = "Option::is_none")]
     baselines: Option<Baselines>,
+    /// Where baselines were scored on some of the test nodes: what the embeddings come to on these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampled: Option<Sampled>,
+}
+
+#[derive(Serialize)]
+struct Sampled {
+    test_nodes: usize,
+    embeddings: Report,
+    #[serde(skip)]
+    words: Option<String>,
+}
+
+/// Test nodes beyond which baselines are scored on a sample.
+const MOST: usize = 20_000;
+
+/// Scores baselines: on all nodes or, where these are many, on some, and the embeddings on these too.
+fn compare(
+    matrix: &Dense,
+    graph: &MultiplexGraph,
+    task: &Task<'_>,
+    protocol: &Protocol,
+) -> xgoal::Result<(Baselines, Option<Sampled>)> {
+    if [task.train, task.val, task.test].iter().all(|split| split.len() <= MOST) {
+        return Ok((Baselines::of(graph, task, matrix.cols(), protocol)?, None));
+    }
+    let compared = Comparison::of(matrix, graph, protocol, MOST, None)?;
+    let words = compared.sampled();
+    let Comparison { scored, embeddings, baselines, .. } = compared;
+    Ok((baselines, Some(Sampled { test_nodes: scored, embeddings, words })))
 }
 
 /// The layers a run was trained on, so that its source is read as it was then.
@@ -65,8 +103,9 @@ fn text(scores: &Scores) -> String {
     let line = |name: &str, s: &Summary| format!("{name:<22}{:.3} +- {:.3}", s.mean, s.std);
     let mut lines = Vec::new();
     if let Some(baselines) = &scores.baselines {
-        let rows = baselines.0.iter().map(|(baseline, report)| (baseline.about, report));
-        lines.extend(table(std::iter::once(("embeddings", report)).chain(rows)));
+        let sampled = scores.sampled.as_ref();
+        lines.extend(beside(sampled.map_or(report, |s| &s.embeddings), baselines));
+        lines.extend(sampled.and_then(|s| s.words.clone()).map(|words| format!("({words})")));
         lines.push("\nThe embeddings in full:".into());
     }
     lines.extend([
@@ -80,19 +119,22 @@ fn text(scores: &Scores) -> String {
     lines.join("\n")
 }
 
+/// Embeddings above what there is without training, and what of that is as good.
+pub fn beside(embeddings: &Report, baselines: &Baselines) -> Vec<String> {
+    let rows = baselines.0.iter().map(|(baseline, report)| (baseline.about, report));
+    let mut lines = table(std::iter::once(("embeddings", embeddings)).chain(rows));
+    lines.extend(baselines.ahead_of(embeddings));
+    lines
+}
+
 /// The main scores, a row for each name.
 pub fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a Report)> + Clone) -> Vec<String> {
     let width = rows.clone().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let header =
         format!("{:<width$}{:>10}{:>10}{:>8}{:>8}", "", "Macro-F1", "Micro-F1", "NMI", "Sim@5");
-    let row = |(name, s): (&str, &Report)| {
-        format!(
-            "{name:<width$}{:>10.3}{:>10.3}{:>8.3}{:>8.3}",
-            s.macro_f1.mean,
-            s.micro_f1.mean,
-            s.nmi.mean,
-            s.sim.get(&5).copied().unwrap_or(f64::NAN)
-        )
+    let row = |(name, report): (&str, &Report)| {
+        let [macro_f1, micro_f1, nmi, sim] = report.main().map(|(_, score)| score);
+        format!("{name:<width$}{macro_f1:>10.3}{micro_f1:>10.3}{nmi:>8.3}{sim:>8.3}")
     };
     std::iter::once(header).chain(rows.map(row)).collect()
 }

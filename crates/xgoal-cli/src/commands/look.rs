@@ -6,6 +6,7 @@ use crate::output::{Output, count, shown};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use xgoal::Error;
+use xgoal::eval::baselines::Comparison;
 use xgoal::graph::MultiplexGraph;
 use xgoal::graph::features::FeatureSpace;
 use xgoal::io::columns::{self, NodeColumn};
@@ -31,8 +32,18 @@ pub struct Seen {
     pub quality: Option<Quality>,
 }
 
+/// What there is to be beside the map.
+pub struct Wanted {
+    /// Nearest nodes of each node.
+    pub neighbors: usize,
+    /// Scores, where there are labels.
+    pub scores: bool,
+    /// Those of what takes no training, too.
+    pub baselines: bool,
+}
+
 /// Reads the run and the source, and computes the scene.
-pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Result<Seen> {
+pub fn look(args: &LookArgs, wanted: &Wanted, output: &Output) -> anyhow::Result<Seen> {
     let run = &args.run;
     let config = config_path(run);
     let settings = std::fs::read_to_string(&config).map_err(|e| Error::io(&config, e))?;
@@ -43,7 +54,17 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
     let graph = args.source.as_deref().map(read).transpose()?.map(|(graph, _)| graph);
     let (ids, matrix) = rows(&embeddings_path(run), graph.as_ref())?;
     let (dim, nodes) = (matrix.cols(), matrix.rows());
-    let quality = graph.as_ref().and_then(|graph| score(&matrix, graph, args.seed, output));
+    let scored = graph.as_ref().filter(|_| wanted.scores);
+    let quality = scored.and_then(|graph| {
+        let mut quality = score(&matrix, graph, args.seed, output)?;
+        if wanted.baselines {
+            match Comparison::quick(&matrix, graph, args.seed, None) {
+                Ok(compared) => quality.compared = Some(compared),
+                Err(error) => output.say(format!("no baselines: {error}")),
+            }
+        }
+        Some(quality)
+    });
 
     let mut stages = Vec::new();
     if let Some(graph) = &graph {
@@ -68,7 +89,7 @@ pub fn look(args: &LookArgs, neighbors: usize, output: &Output) -> anyhow::Resul
         method: if args.projection == "pca" { Method::Pca } else { Method::Tsne },
         perplexity: args.perplexity,
         clusters: args.clusters,
-        neighbours: neighbors,
+        neighbours: wanted.neighbors,
         seed: args.seed,
     };
     output.say(format!("{}: laying out {} nodes", run.display(), count(nodes)));

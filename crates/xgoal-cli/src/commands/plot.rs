@@ -1,4 +1,4 @@
-use super::look::{Seen, look};
+use super::look::{Seen, Wanted, look};
 use crate::Ending;
 use crate::args::PlotArgs;
 use crate::output::{Output, Usage};
@@ -22,7 +22,8 @@ pub fn run(args: &PlotArgs, output: &Output) -> anyhow::Result<Ending> {
     if args.look.run.is_dir() {
         target::check_folder(&folder)?;
     }
-    let seen = look(&args.look, 1, output)?;
+    let wanted = Wanted { neighbors: 1, scores: false, baselines: false };
+    let seen = look(&args.look, &wanted, output)?;
     let column = column(args, &seen)?;
     target::make_folder(&folder)?;
     let mut files = Vec::new();

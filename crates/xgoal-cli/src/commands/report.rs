@@ -1,4 +1,4 @@
-use super::look::{Seen, look};
+use super::look::{Seen, Wanted, look};
 use crate::Ending;
 use crate::args::ReportArgs;
 use crate::output::{Output, bytes, count};
@@ -25,7 +25,8 @@ pub fn run(args: &ReportArgs, output: &Output) -> anyhow::Result<Ending> {
     if args.look.run.is_dir() {
         target::check_file(&file)?;
     }
-    let seen = look(&args.look, args.neighbors, output)?;
+    let wanted = Wanted { neighbors: args.neighbors, scores: true, baselines: !args.no_baselines };
+    let seen = look(&args.look, &wanted, output)?;
     let html = page(args, &seen).html();
     atomic::write(&file, |w| w.write_all(html.as_bytes()))?;
     let report = Report {

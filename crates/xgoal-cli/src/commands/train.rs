@@ -1,4 +1,4 @@
-use super::{load, resolved, resumed, say_decisions};
+use super::{eval, load, resolved, resumed, say_decisions};
 use crate::args::TrainArgs;
 use crate::output::{Output, bytes, count, word};
 use crate::progress::Progress;
@@ -6,7 +6,10 @@ use crate::{Ending, interrupt};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
+use xgoal::eval::Report as Scores;
+use xgoal::eval::baselines::{Baselines, Comparison};
 use xgoal::machine;
+use xgoal::matrix::Dense;
 use xgoal::run::{Run, Saves, Unfinished};
 use xgoal::session::{self, Event, Outcome, Plan, RunFolder, Session, Sink};
 use xgoal::train::StageReport;
@@ -14,11 +17,44 @@ use xgoal::train::StageReport;
 #[derive(Serialize)]
 struct Report {
     run: String,
-    stages: Vec<StageReport>,
+    stages: Vec<Trained>,
     saves: Saves,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
     interrupted: bool,
+    /// Where the graph has labels and splits.
+    scores: Option<Quick>,
+}
+
+/// A quick look at the embeddings beside what there is without training.
+#[derive(Serialize)]
+struct Quick {
+    #[serde(flatten)]
+    scores: Scores,
+    baselines: Baselines,
+    test_nodes: usize,
+    seconds: f64,
+    #[serde(skip)]
+    sampled: Option<String>,
+}
+
+/// What a stage came to, and how far it went through the graph.
+#[derive(Serialize)]
+struct Trained {
+    #[serde(flatten)]
+    stage: StageReport,
+    /// Updates of the weights: one an epoch.
+    steps: u32,
+    /// How often a node was visited, in the mean.
+    passes: f64,
+}
+
+impl Trained {
+    fn new(stage: StageReport, plan: &Plan<'_>) -> Self {
+        let (steps, nodes) = (stage.epochs, plan.graph().nodes());
+        let share = plan.config().nodes_per_step(nodes) as f64 / nodes as f64;
+        Self { stage, steps, passes: f64::from(steps) * share }
+    }
 }
 
 pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
@@ -56,16 +92,56 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         }
         None => error.into(),
     })?;
-    let report = Report {
+    let Done { stages, interrupted, embeddings } = Done::of(outcome);
+    let mut report = Report {
         run: args.out.display().to_string(),
-        stages: outcome.stages,
+        stages: stages.into_iter().map(|stage| Trained::new(stage, &plan)).collect(),
         saves: folder.saves(),
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
-        interrupted: outcome.interrupted,
+        interrupted,
+        scores: None,
     };
+    if !interrupted && !args.no_baselines {
+        report.scores = quick(&embeddings, &plan, args, output);
+    }
     output.result(&report, || text(&report, args))?;
-    Ok(if outcome.interrupted { Ending::Interrupted } else { Ending::Done })
+    Ok(if interrupted { Ending::Interrupted } else { Ending::Done })
+}
+
+/// What is left of a training once its engine has given its memory back.
+struct Done {
+    stages: Vec<StageReport>,
+    interrupted: bool,
+    embeddings: Dense,
+}
+
+impl Done {
+    fn of(outcome: Outcome) -> Self {
+        let Outcome { stages, interrupted, embeddings, .. } = outcome;
+        Self { stages, interrupted, embeddings }
+    }
+}
+
+/// Scores of what was trained and of what is not; nothing without labels. The run stands whatever comes of it.
+fn quick(embeddings: &Dense, plan: &Plan<'_>, args: &TrainArgs, output: &Output) -> Option<Quick> {
+    let (graph, settings) = (plan.graph(), plan.config().settings());
+    if graph.labels().is_none() || graph.splits().is_none() {
+        return None;
+    }
+    let started = Instant::now();
+    match Comparison::quick(embeddings, graph, settings.seed, args.memory.memory_limit) {
+        Ok(compared) => {
+            let sampled = compared.sampled();
+            let Comparison { scored, embeddings, baselines, .. } = compared;
+            let seconds = started.elapsed().as_secs_f64();
+            Some(Quick { scores: embeddings, baselines, test_nodes: scored, seconds, sampled })
+        }
+        Err(error) => {
+            output.say(format!("no scores: {error}"));
+            None
+        }
+    }
 }
 
 /// What can be done with the run after an error.
@@ -135,9 +211,14 @@ fn text(report: &Report, args: &TrainArgs) -> String {
             report.run
         ));
     } else {
-        let epochs: u32 = report.stages.iter().map(|s| s.epochs).sum();
+        let epochs: u32 = report.stages.iter().map(|s| s.steps).sum();
         let memory = report.peak_rss_bytes.map_or(String::new(), |b| format!(", {}", bytes(b)));
         lines.push(format!("{}: {epochs} epochs in {:.1} s{memory}", report.run, report.seconds));
+    }
+    if let Some(quick) = &report.scores {
+        let on = quick.sampled.as_ref().map_or(String::new(), |words| format!(", {words}"));
+        lines.push(format!("A quick look{on}; `xgoal eval` scores in full:"));
+        lines.extend(eval::beside(&quick.scores, &quick.baselines));
     }
     lines.push(format!("  score: xgoal eval {run} {source}"));
     lines.push(format!("  look:  xgoal report {run} {source}"));

@@ -20,10 +20,11 @@ fn phases_add_up_and_memory_is_what_was_estimated() {
     let sandbox = planted("12000");
     let report = bench(&sandbox, "all");
     assert_keys(&report, &["phases", "threads", "peak_rss_bytes"]);
-    assert_eq!(report["threads"], 2);
+    assert_eq!((&report["threads"], &report["nodes_per_step"]), (&2.into(), &12000.into()));
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     for stage in ["warmup", "joint"] {
         let seconds = &report[format!("{stage}_epoch_seconds")];
+        assert_eq!(seconds, &report[format!("{stage}_step_seconds")]);
         assert!(number(&seconds["min"]) <= number(&seconds["median"]));
         let phases = report["phases"][stage].as_object().unwrap();
         let sum: f64 = phases.values().map(number).sum();
@@ -43,6 +44,9 @@ fn memory_of_batches_is_no_more_than_what_was_estimated() {
     let sandbox = planted("30000");
     for batch in ["256", "2048"] {
         let report = bench(&sandbox, batch);
+        assert_eq!(report["nodes_per_step"].to_string(), batch);
+        assert!(report["joint_step_seconds"]["median"].as_f64().unwrap() > 0.0);
+        assert!(report.get("joint_epoch_seconds").is_none(), "a step over a batch is no epoch");
         if let Some(peak) = report["peak_rss_bytes"].as_f64() {
             let estimate = report["memory_estimate_bytes"].as_f64().unwrap();
             println!("batch {batch}: {estimate} bytes estimated, {peak} taken");

@@ -42,6 +42,27 @@ fn a_graph_never_seen_is_encoded() {
 }
 
 #[test]
+fn a_graph_of_strangers_is_encoded_with_a_word_on_its_ids() {
+    let sandbox = Sandbox::with_graph();
+    sandbox.train("graph.npz", "run", &["--set", "structure=4", "--set", "structure_weight=0.5"]);
+    let mut npz = Npz::of(&small_graph());
+    npz.remove("ids");
+    sandbox.write("same.npz", npz.bytes());
+    let like = Planted { nodes: 83, seed: 9, communities: 4, attributes: 24, ..Planted::default() };
+    let mut npz = Npz::of(&planted(&like));
+    let other = planted(&like).with_ids((0..83).map(|n| format!("other {n}")).collect()).unwrap();
+    sandbox.write("other.npz", Npz::of(&other).bytes());
+    npz.remove("ids");
+    sandbox.write("bare.npz", npz.bytes());
+    let embed =
+        |graph: &str| sandbox.xgoal(&["embed", "run", graph, "--out", "z.npy"]).done().stderr;
+    assert_eq!(embed("same.npz"), "");
+    assert_eq!(embed("graph.npz"), "");
+    assert_says(&embed("bare.npz"), &["none of 83 nodes is known", "this graph has no ids"]);
+    assert_says(&embed("other.npz"), &["none of 83 nodes is known", "no id of this graph"]);
+}
+
+#[test]
 fn the_model_knows_its_layers() {
     let sandbox = Sandbox::with_graph();
     sandbox.train("graph.npz", "run", &["--layers", "layer1"]);

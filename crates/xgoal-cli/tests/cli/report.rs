@@ -43,6 +43,7 @@ fn a_page_holds_everything_and_needs_nothing() {
     for section in ["map", "layers", "training", "clusters", "quality", "settings"] {
         assert!(page.contains(&format!("<section id=\"{section}\"")), "{section}");
     }
+    assert!(page.contains("Was training worth it?") && page.contains("structure alone</th>"));
     assert!(page.contains("Agreement of layers") && page.contains("before the joint stage"));
     assert!(page.contains("default-src 'none'") && !page.contains("http://www.w3.org/1999"));
     let addresses =
@@ -75,6 +76,14 @@ fn the_same_page_for_any_number_of_threads() {
         sandbox.read(out)
     };
     assert!(page("1", "a.html") == page("3", "b.html"), "the bits depend on the threads");
+}
+
+#[test]
+fn what_takes_no_training_can_be_left_out() {
+    let sandbox = Sandbox::with_run();
+    sandbox.xgoal(&["report", "run", "graph.npz", "--no-baselines"]).done();
+    let page = sandbox.text("run/report.html");
+    assert!(page.contains("<section id=\"quality\"") && !page.contains("Was training worth it?"));
 }
 
 #[test]

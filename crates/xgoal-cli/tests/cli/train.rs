@@ -1,4 +1,4 @@
-use crate::common::{QUICK, Sandbox, assert_keys, assert_says, planted};
+use crate::common::{QUICK, Sandbox, assert_keys, assert_says, overlapping, planted, small_graph};
 use crate::npz::Npz;
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
@@ -27,7 +27,9 @@ fn a_run_folder_holds_what_is_documented() {
     let stages = report["stages"].as_array().unwrap();
     assert_eq!(stages.iter().map(|s| &s["name"]).collect::<Vec<_>>(), ["warmup", "joint"]);
     for stage in stages {
-        assert_keys(stage, &["name", "epochs", "seconds", "final_loss"]);
+        assert_keys(stage, &["name", "epochs", "seconds", "final_loss", "steps", "passes"]);
+        assert_eq!(stage["steps"], stage["epochs"]);
+        assert_eq!(stage["passes"].as_f64(), stage["epochs"].as_f64());
         let lines: Vec<_> = metrics.iter().filter(|m| m["stage"] == stage["name"]).collect();
         assert_eq!(stage["epochs"], lines.len());
         assert_eq!(stage["final_loss"], lines.last().unwrap()["loss"]);
@@ -38,6 +40,55 @@ fn a_run_folder_holds_what_is_documented() {
     }
     let epochs: u64 = stages.iter().map(|s| s["epochs"].as_u64().unwrap()).sum();
     assert_eq!(metrics.len() as u64, epochs);
+}
+
+#[test]
+fn a_pass_is_a_visit_to_every_node() {
+    let sandbox = Sandbox::with_graph();
+    let report = sandbox.train("graph.npz", "run", &["--set", "batch=15", "--json"]).json();
+    for stage in report["stages"].as_array().unwrap() {
+        let steps = stage["steps"].as_f64().unwrap();
+        assert_eq!(stage["passes"].as_f64(), Some(steps / 4.0), "{stage}");
+    }
+}
+
+#[test]
+fn what_was_trained_is_looked_at_beside_what_takes_no_training() {
+    let sandbox = Sandbox::with_graph();
+    let scores = sandbox.train("graph.npz", "run", &["--json"]).json()["scores"].clone();
+    let baselines = ["attributes", "averaged", "structure"];
+    assert_keys(&scores["baselines"], &baselines);
+    for scores in baselines.iter().map(|name| &scores["baselines"][name]).chain([&scores]) {
+        let mean = scores["macro_f1"]["mean"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&mean), "{scores}");
+        assert!(scores["sim"]["5"].is_number(), "{scores}");
+    }
+    let test = small_graph().splits().unwrap().test.len();
+    assert_eq!(scores["test_nodes"], test);
+
+    let said = sandbox.train("graph.npz", "said", &[]).stdout;
+    let line = |start: &str| said.lines().position(|line| line.starts_with(start)).unwrap();
+    assert!(line("A quick look; `xgoal eval`") < line("embeddings "), "{said}");
+    assert!(line("embeddings ") < line("structure alone "), "{said}");
+    let silent = sandbox.train("graph.npz", "silent", &["--no-baselines"]).stdout;
+    assert!(!silent.contains("quick look"), "{silent}");
+    assert_eq!(sandbox.list("said"), sandbox.list("silent"));
+    let silent = sandbox.train("graph.npz", "json", &["--no-baselines", "--json"]).json();
+    assert!(silent["scores"].is_null());
+}
+
+#[test]
+fn labels_that_cannot_be_scored_do_not_end_a_run() {
+    let sandbox = Sandbox::empty();
+    let mut npz = Npz::of(&small_graph());
+    npz.remove("label");
+    sandbox.write("bare.npz", npz.bytes());
+    let bare = sandbox.train("bare.npz", "bare", &["--json"]);
+    assert!(bare.json()["scores"].is_null() && !bare.stderr.contains("no scores"));
+    sandbox.write("both.npz", overlapping().bytes());
+    let both = sandbox.train("both.npz", "both", &["--json"]);
+    assert!(both.json()["scores"].is_null());
+    assert_says(&both.stderr, &["no scores: ", "the train and the test split share"]);
 }
 
 #[test]

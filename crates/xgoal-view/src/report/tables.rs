@@ -5,6 +5,7 @@ use crate::clusters::{Attribute, Cluster};
 use crate::plot::svg::escape;
 use crate::quality::Quality;
 use crate::training::Training;
+use xgoal::eval::baselines::Comparison;
 
 /// Letters of an id or a name that a table shows.
 const SHOWN: usize = 60;
@@ -91,7 +92,33 @@ pub fn quality(quality: &Quality) -> String {
             row.mean
         );
     }
-    out + "</tbody>\n</table></div>\n"
+    out += "</tbody>\n</table></div>\n";
+    quality.compared.iter().for_each(|compared| out += &beside(compared));
+    out
+}
+
+/// The run beside what takes no training.
+fn beside(compared: &Comparison) -> String {
+    let names = compared.embeddings.main().map(|(name, _)| name);
+    let heading: String =
+        names.iter().map(|n| format!("<th scope=\"col\" class=\"number\">{n}</th>")).collect();
+    let sampled = compared.sampled().map_or(String::new(), |words| format!(", {words}"));
+    let baselines = compared.baselines.0.iter().map(|(baseline, report)| (baseline.about, report));
+    let rows: String = std::iter::once(("this run", &compared.embeddings))
+        .chain(baselines)
+        .map(|(name, report)| {
+            let cell = |(_, score): (&str, f64)| format!("<td class=\"number\">{score:.3}</td>");
+            let cells: String = report.main().map(cell).concat();
+            format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escape(name))
+        })
+        .collect();
+    let ahead = compared.baselines.ahead_of(&compared.embeddings);
+    let ahead = ahead.map_or(String::new(), |words| format!("<p>{}.</p>\n", escape(&words)));
+    format!(
+        "<h3>Was training worth it?</h3>\n<p class=\"note\">A quick look{sampled}: one classifier and one run of k-means \
+         for each.</p>\n<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\"></th>{heading}</tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table></div>\n{ahead}"
+    )
 }
 
 /// A sentence on how long each stage took.

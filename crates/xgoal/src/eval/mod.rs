@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::graph::{MultiplexGraph, Overlap};
+use crate::graph::{MultiplexGraph, Overlap, spread};
 use crate::kmeans::KMeans;
 use crate::matrix::Dense;
 use crate::random::{Purpose, Stream};
@@ -148,6 +148,27 @@ impl<'a> Task<'a> {
     }
 }
 
+/// Some nodes of each split, at even distances.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    splits: [Vec<u32>; 3],
+}
+
+impl Sample {
+    /// At most so many of each, but no fewer test nodes than there are classes.
+    pub fn of(task: &Task<'_>, most: usize) -> Self {
+        let of = |nodes: &[u32], most: usize| spread(nodes.len(), most).map(|i| nodes[i]).collect();
+        let test = most.max(task.classes);
+        Self { splits: [of(task.train, most), of(task.val, most), of(task.test, test)] }
+    }
+
+    /// A task on these alone.
+    pub fn task<'a>(&'a self, of: &Task<'a>) -> Task<'a> {
+        let [train, val, test] = &self.splits;
+        Task { train, val, test, ..*of }
+    }
+}
+
 /// Mean and population standard deviation over runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
@@ -182,6 +203,15 @@ pub struct Report {
     pub ari: Summary,
     /// Share of test nodes in the right class under the best matching of clusters to classes.
     pub clustering_accuracy: Summary,
+}
+
+impl Report {
+    /// The scores that are looked at first, by name.
+    pub fn main(&self) -> [(&'static str, f64); 4] {
+        let sim = self.sim.get(&5).copied().unwrap_or(f64::NAN);
+        let [macro_f1, micro_f1, nmi] = [self.macro_f1, self.micro_f1, self.nmi].map(|s| s.mean);
+        [("Macro-F1", macro_f1), ("Micro-F1", micro_f1), ("NMI", nmi), ("Sim@5", sim)]
+    }
 }
 
 /// Runs the whole protocol.

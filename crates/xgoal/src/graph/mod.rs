@@ -17,7 +17,8 @@ mod summary;
 pub mod sums;
 
 pub use fingerprint::Fingerprint;
-pub(crate) use share::Witness;
+pub(crate) use rise::spread;
+pub(crate) use share::{Witness, mean_cosine};
 pub use signal::Signal;
 pub(crate) use signal::{CLEAR, RANDOM_CLOSURE};
 pub(crate) use smooth::averaging;

@@ -138,7 +138,7 @@ fn stream(of: u64) -> Stream {
 }
 
 /// At most so many of `0..count`, evenly spread.
-pub(super) fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn spread(count: usize, most: usize) -> impl Iterator<Item = usize> {
     let taken = count.min(most);
     (0..taken).map(move |i| i * count / taken)
 }

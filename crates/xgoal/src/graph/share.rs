@@ -268,6 +268,17 @@ fn any(rows: &Dense) -> (f64, f64) {
     (mean, (square - mean * mean).sqrt())
 }
 
+/// The mean cosine of any two rows.
+pub(crate) fn mean_cosine(embeddings: &Dense) -> f64 {
+    any(&units(embeddings)).0
+}
+
+fn units(rows: &Dense) -> Dense {
+    let mut units = rows.clone();
+    units.values_mut().chunks_mut(rows.cols().max(1)).for_each(unit);
+    units
+}
+
 /// The mean cosine of nodes with their nearest ones, for each share.
 fn nearest_alike(by: &Dense, structure: Option<&Dense>, other: &Dense, shares: &[f64]) -> Vec<f64> {
     let rows = by.rows();
@@ -340,8 +351,7 @@ impl Witness {
 
     /// What is seen of these nodes' embeddings.
     pub(crate) fn see(&self, embeddings: &Dense) -> Seen {
-        let mut rows = embeddings.clone();
-        rows.values_mut().chunks_mut(embeddings.cols().max(1)).for_each(unit);
+        let rows = units(embeddings);
         let (mean, deviation) = any(&self.around);
         let alike = nearest_alike(&rows, None, &self.around, &[0.0])[0];
         let likeness = (alike - mean) / deviation;

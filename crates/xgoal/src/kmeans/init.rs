@@ -67,8 +67,6 @@ struct Seeding<'a, T> {
     distances: Vec<T>,
     /// Per block and candidate, the sum of those.
     candidate_sums: Vec<f64>,
-    /// The candidates, as the product takes them.
-    across: Vec<T>,
 }
 
 /// Distances to candidates become what `closest` would become in one block.
@@ -111,7 +109,6 @@ impl<'a, T: Real> Seeding<'a, T> {
             sums: vec![0.0; cells],
             distances: vec![T::default(); cells * trials * BLOCK],
             candidate_sums: vec![0.0; cells * trials],
-            across: Vec::new(),
         }
     }
 
@@ -140,8 +137,6 @@ impl<'a, T: Real> Seeding<'a, T> {
     /// which of its `drawn` candidates that is.
     fn advance(&mut self, candidates: &[T], norms: &[T], drawn: usize, best: &mut Vec<usize>) {
         let (points, seedings, width) = (self.points, self.seedings, self.seedings * self.trials);
-        points.across(candidates, &mut self.across);
-        let across = &self.across;
         self.distances
             .par_chunks_mut(width * BLOCK)
             .zip(self.candidate_sums.par_chunks_mut(width))
@@ -149,7 +144,7 @@ impl<'a, T: Real> Seeding<'a, T> {
             .enumerate()
             .for_each(|(block, ((distances, sums), closest))| {
                 let distances = &mut distances[..norms.len() * BLOCK];
-                points.scores(block, across, norms, distances);
+                points.scores(block, candidates, norms, distances);
                 let from = block * BLOCK;
                 let point_norms = &points.norms()[from..points.rows().min(from + BLOCK)];
                 pulp::Arch::new().dispatch(Closer { drawn, point_norms, closest, distances, sums });

@@ -25,8 +25,6 @@ pub(super) struct Lloyd<'a, T> {
     centers: Vec<T>,
     next_centers: Vec<T>,
     norms: Vec<T>,
-    /// The centres that scores are computed of, as the product takes them.
-    across: Vec<T>,
     assignments: Vec<u32>,
     previous: Vec<u32>,
     /// Whether a centre is not yet the mean of its points.
@@ -88,7 +86,6 @@ impl<'a, T: Real> Lloyd<'a, T> {
             centers: vec![T::default(); clusters * cols],
             next_centers: vec![T::default(); clusters * cols],
             norms: vec![T::default(); clusters],
-            across: Vec::with_capacity(clusters * cols),
             assignments: vec![0; rows],
             previous: vec![0; rows],
             stale: vec![true; clusters],
@@ -154,9 +151,8 @@ impl<'a, T: Real> Lloyd<'a, T> {
             }
         }
         let centers = if partial { &self.moved.centers } else { &self.centers };
-        self.points.across(centers, &mut self.across);
         std::mem::swap(&mut self.assignments, &mut self.previous);
-        let (points, moved, across, norms) = (self.points, &self.moved, &self.across, &self.norms);
+        let (points, moved, norms) = (self.points, &self.moved, &self.norms);
         self.scores
             .par_chunks_mut(BLOCK * self.clusters)
             .zip(self.fresh.par_chunks_mut(BLOCK * few(self.clusters)))
@@ -165,12 +161,12 @@ impl<'a, T: Real> Lloyd<'a, T> {
             .for_each(|(block, ((scores, fresh), assignments))| {
                 if partial {
                     let fresh = &mut fresh[..BLOCK * moved.clusters.len()];
-                    points.scores(block, across, &moved.norms, fresh);
+                    points.scores(block, centers, &moved.norms, fresh);
                     for (row, c) in fresh.chunks_exact(BLOCK).zip(&moved.clusters) {
                         scores[*c as usize * BLOCK..][..BLOCK].copy_from_slice(row);
                     }
                 } else {
-                    points.scores(block, across, norms, scores);
+                    points.scores(block, centers, norms, scores);
                 }
                 let nearest = pulp::Arch::new().dispatch(Nearest(scores));
                 assignments.copy_from_slice(&nearest[..assignments.len()]);

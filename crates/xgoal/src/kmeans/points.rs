@@ -2,15 +2,10 @@
 //!
 //! Distances come from `||x||^2 - 2 x.c + ||c||^2`, which cancels badly far from the origin, so the
 //! column means are taken out first. Rows are kept twice: row after row for sums over clusters, and
-//! in blocks of [`BLOCK`] rows with the columns outermost for products with centres,
-//!
-//! ```text
-//!     block b:  column 0 of rows bB .. bB+B,  column 1 of the same rows,  ...
-//! ```
-//!
-//! which is the order the matrix product packs its operand in. The last block is filled with zeros.
+//! in [`Strips`] for products with centres, [`BLOCK`] rows at a time.
 
 use crate::error::{Error, Result};
+use crate::matrix::strips::{STRIP, Strips};
 use crate::real::{Real, View, ViewMut};
 
 /// Rows per block. Part of the result's definition: partial sums are per block.
@@ -21,7 +16,7 @@ pub(super) struct Points<T> {
     rows: usize,
     cols: usize,
     values: Vec<T>,
-    blocks: Vec<T>,
+    strips: Strips<T>,
     norms: Vec<T>,
     mean: Vec<T>,
     variance: f64,
@@ -47,17 +42,14 @@ impl<T: Real> Points<T> {
             }
         }
         let mean: Vec<T> = sums.iter().map(|s| T::from_f64(s / rows as f64)).collect();
-        let mut blocks = vec![T::default(); rows.div_ceil(BLOCK) * BLOCK * cols];
         let mut norms = Vec::with_capacity(rows);
         let mut total = 0.0;
         for r in 0..rows {
-            let block = &mut blocks[r / BLOCK * BLOCK * cols..];
             let mut norm = 0.0;
             for c in 0..cols {
                 let value = &mut values[r * cols + c];
                 *value -= mean[c];
                 norm += value.to_f64() * value.to_f64();
-                block[c * BLOCK + r % BLOCK] = *value;
             }
             let rounded = T::from_f64(norm);
             if !(rounded * T::from_f64(4.0)).is_finite() {
@@ -71,7 +63,8 @@ impl<T: Real> Points<T> {
         }
         // The mean over columns of the variance over rows is the total over all entries.
         let variance = total / (rows * cols).max(1) as f64;
-        Ok(Self { rows, cols, values, blocks, norms, mean, variance })
+        let strips = Strips::new(View::new(&values, rows, cols));
+        Ok(Self { rows, cols, values, strips, norms, mean, variance })
     }
 
     pub fn rows(&self) -> usize {
@@ -102,28 +95,21 @@ impl<T: Real> Points<T> {
         &self.norms
     }
 
-    /// Centres, row after row, as [`Points::scores`] takes them: the product reads them by columns.
-    pub fn across(&self, centers: &[T], out: &mut Vec<T>) {
-        out.clear();
-        for c in 0..self.cols {
-            out.extend(centers.iter().skip(c).step_by(self.cols));
-        }
-    }
-
-    /// `out[c][i] = ||center_c||^2 - 2 center_c . x_i` for the rows `i` of one block.
-    pub fn scores(&self, block: usize, across: &[T], norms: &[T], out: &mut [T]) {
+    /// `out[c][i] = ||center_c||^2 - 2 center_c . x_i` for the rows `i` of one block, without the product past the last.
+    pub fn scores(&self, block: usize, centers: &[T], norms: &[T], out: &mut [T]) {
         for (row, norm) in out.chunks_exact_mut(BLOCK).zip(norms) {
             row.fill(*norm);
         }
-        let k = norms.len();
-        let size = BLOCK * self.cols;
-        T::gemm(
-            T::from_f64(-2.0),
-            View::new(across, self.cols, k).t(),
-            View::new(&self.blocks[block * size..(block + 1) * size], self.cols, BLOCK),
-            T::from_f64(1.0),
-            &mut ViewMut::new(out, k, BLOCK),
-        );
+        if norms.is_empty() {
+            return;
+        }
+        let centers = View::new(centers, norms.len(), self.cols);
+        let first = block * (BLOCK / STRIP);
+        for strip in first..self.strips.count().min(first + BLOCK / STRIP) {
+            let values = &mut out[(strip - first) * STRIP..];
+            let out = &mut ViewMut { values, rows: norms.len(), cols: STRIP, row_stride: BLOCK };
+            T::strip(T::from_f64(-2.0), centers, self.strips.strip(strip), out);
+        }
     }
 
     /// Rows of another matrix moved by the points' mean.

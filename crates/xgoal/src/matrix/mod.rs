@@ -6,6 +6,7 @@ mod eigen;
 mod gather;
 mod leading;
 mod pages;
+pub(crate) mod strips;
 pub(crate) mod tall;
 
 pub(crate) use eigen::{Eigen, eigen};

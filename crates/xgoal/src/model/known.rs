@@ -76,6 +76,35 @@ impl Known {
         self.seen(graph, trained).iter().flatten().count()
     }
 
+    /// What it means that none of a graph's nodes was there in training, and what to do; nothing where some were.
+    pub(super) fn strangers(
+        &self,
+        graph: &MultiplexGraph,
+        trained: Option<&Fingerprint>,
+    ) -> Option<String> {
+        if self.count(graph, trained) > 0 {
+            return None;
+        }
+        let why = match (&self.keys, graph.ids()) {
+            (None, _) => {
+                "the model was trained on a graph without ids and knows that very graph alone; to embed others, train \
+                 on a graph with ids"
+            }
+            (Some(_), None) => {
+                "this graph has no ids; give its nodes those they had in training (`ids` in an .npz file, an `id` in \
+                 a graph.toml, `ids=` in Python)"
+            }
+            (Some(_), Some(_)) => {
+                "no id of this graph was there in training; if nodes are the same, give them the ids they had there"
+            }
+        };
+        Some(format!(
+            "none of {} nodes is known from training, so that all have a structure of zero and embeddings follow from \
+             attributes alone: {why}",
+            graph.nodes()
+        ))
+    }
+
     /// A graph with the rows its nodes have, or their neighbours give them, beside its attributes.
     pub(super) fn beside(
         &self,
@@ -135,5 +164,15 @@ mod tests {
         assert_eq!(unnamed.count(&graph, None), 0);
         assert_eq!(known.count(&graph, Some(&print)), 200);
         assert_eq!(unnamed.count(&shifted, None), 0);
+
+        let says = |known: &Known, graph: &MultiplexGraph| known.strangers(graph, None).unwrap();
+        assert!(says(&known, &graph).contains("this graph has no ids"));
+        assert!(says(&unnamed, &bare).contains("trained on a graph without ids"));
+        let others = graph.clone().with_ids(ids(200)).unwrap();
+        let words = says(&known, &others);
+        assert!(words.starts_with("none of 200 nodes is known"), "{words}");
+        assert!(words.contains("no id of this graph"), "{words}");
+        assert_eq!(known.strangers(&shifted, None), None);
+        assert_eq!(known.strangers(&graph, Some(&print)), None);
     }
 }

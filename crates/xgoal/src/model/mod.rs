@@ -228,6 +228,11 @@ impl Model {
         self.structure.as_ref().map(|known| known.count(graph, self.graph.as_ref()))
     }
 
+    /// Where structure counts and none of a graph's nodes was there in training: what that means, and what to do.
+    pub fn strangers(&self, graph: &MultiplexGraph) -> Option<String> {
+        self.structure.as_ref()?.strangers(graph, self.graph.as_ref())
+    }
+
     /// Keeps what columns of attributes lost in training, so that those of new graphs lose the same.
     pub fn with_columns(mut self, columns: Option<Columns>) -> Result<Self> {
         let count = columns.as_ref().map_or(self.features(), |columns| columns.means().len());

@@ -117,6 +117,11 @@ impl Config {
         }
     }
 
+    /// How many of so many nodes a step goes over: those of a batch, or all.
+    pub fn nodes_per_step(&self, nodes: usize) -> usize {
+        self.batch(nodes).unwrap_or(nodes)
+    }
+
     /// Columns of structure beside the attributes.
     pub fn structure(&self) -> usize {
         self.settings.structure.unwrap_or_default()

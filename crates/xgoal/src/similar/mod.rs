@@ -17,13 +17,14 @@ pub use cells::Cells;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::matrix::strips::{STRIP, Strips};
 use crate::real::{Real, View, ViewMut};
 use top::Top;
 
 /// Queries of one matrix product.
 const QUERIES: usize = 64;
-/// The same, where there are many: the product brings its rows into its own order once for all of them.
-const MOST_QUERIES: usize = 256;
+/// The same, where there are many: rows are brought into strips once for all of them.
+const MOST_QUERIES: usize = 512;
 /// Rows of one matrix product.
 const TILE: usize = 1024;
 
@@ -105,20 +106,23 @@ impl Index {
     fn block(&self, nodes: &[u32], k: usize) -> Vec<Vec<Neighbor>> {
         let mut found: Vec<Top> = nodes.iter().map(|_| Top::new(k)).collect();
         let queries = self.gather(nodes);
-        let mut cosines = vec![0f32; nodes.len() * TILE.min(self.rows)];
+        let queries = View::new(&queries, nodes.len(), self.cols);
+        let mut cosines = vec![0f32; nodes.len() * TILE];
+        let mut strips = Strips::new(View::new(&[], 0, self.cols));
         for from in (0..self.rows).step_by(TILE) {
             let size = TILE.min(self.rows - from);
             let tile = &self.unit[from * self.cols..(from + size) * self.cols];
-            let cosines = &mut cosines[..nodes.len() * size];
-            self.products(&queries, tile, cosines);
-            for (top, (own, cosines)) in
-                found.iter_mut().zip(nodes.iter().zip(cosines.chunks(size)))
-            {
-                for (node, cosine) in (from as u32..).zip(cosines) {
-                    if node != *own {
-                        top.push(node, *cosine);
-                    }
-                }
+            strips.fill(View::new(tile, size, self.cols));
+            cosines.fill(0.0);
+            for strip in 0..strips.count() {
+                let values = &mut cosines[strip * STRIP..];
+                let (rows, cols, row_stride) = (nodes.len(), STRIP, TILE);
+                let out = &mut ViewMut { values, rows, cols, row_stride };
+                f32::strip(1.0, queries, strips.strip(strip), out);
+            }
+            let cosines = cosines.chunks_exact(TILE).map(|cosines| &cosines[..size]);
+            for (top, (own, cosines)) in found.iter_mut().zip(nodes.iter().zip(cosines)) {
+                top.push_all(from as u32, cosines, *own);
             }
         }
         found.into_iter().map(Top::into_sorted).collect()

@@ -29,6 +29,25 @@ impl Top {
         self.keep(Neighbor { node, cosine });
     }
 
+    /// Pushes the nodes from `first` on, but for one.
+    pub(super) fn push_all(&mut self, first: u32, cosines: &[f32], but: u32) {
+        /// Nodes that are passed over together where none is near enough.
+        const TOGETHER: usize = 32;
+        for (cosines, from) in cosines.chunks(TOGETHER).zip((first..).step_by(TOGETHER)) {
+            // No comparison ends the loop early, so that it becomes one of vectors.
+            let near =
+                |bar: Neighbor| cosines.iter().fold(false, |any, c| any | (*c >= bar.cosine));
+            if !self.bar.is_none_or(near) {
+                continue;
+            }
+            for (node, cosine) in (from..).zip(cosines) {
+                if node != but {
+                    self.push(node, *cosine);
+                }
+            }
+        }
+    }
+
     fn keep(&mut self, neighbor: Neighbor) {
         if self.k == 0 || self.bar.is_some_and(|bar| nearer(&bar, &neighbor).is_lt()) {
             return;

@@ -11,6 +11,7 @@
 //!   the last `patience / 2` that adds it; the last weights are kept. A single loss will not do: one shuffle of the
 //!   negative view differs from the next by more than this slow stage gains in a hundred epochs, and a lucky one would
 //!   end it anywhere.
+//! - It also ends where all nodes have come to point one way, which is looked at every `patience` epochs (`verdict`).
 //! - That is the `smooth` schedule. The `paper` one goes by single losses, the warm-up's summed over layers, and ends a stage
 //!   after `patience` epochs without a new least one.
 //!
@@ -107,6 +108,9 @@ pub struct Progress {
     /// What was decided when it had.
     #[serde(default)]
     pub last: Vec<Decision>,
+    /// How far nodes pointed one way whenever it was looked at in the joint stage; before its first step, first.
+    #[serde(default)]
+    pub(crate) looks: Vec<f64>,
 }
 
 impl Progress {
@@ -121,6 +125,7 @@ impl Progress {
             stages: Vec::new(),
             done: false,
             last: Vec::new(),
+            looks: Vec::new(),
         }
     }
 
@@ -212,6 +217,7 @@ impl<E: Engine> Trainer<E> {
         if reclustered && self.progress.choice.is_none() {
             self.progress.choice = Some(Choice::new(&self.config, &mut self.engine)?);
         }
+        let collapsed = self.collapses(stage, epoch)?;
         let choice = self.progress.choice.as_ref();
         let terms = self.engine.evaluate(&step(&self.config, choice, stage, epoch))?;
         for (term, value) in [
@@ -243,7 +249,7 @@ impl<E: Engine> Trainer<E> {
         self.engine.update(&rates)?;
         let left = self.progress.watches.iter().map(|watch| watch.left(settings.patience));
         let patience_left = left.max().unwrap_or(0);
-        let over = patience_left == 0 || epoch as usize + 1 >= settings.max_epochs;
+        let over = patience_left == 0 || collapsed || epoch as usize + 1 >= settings.max_epochs;
         let seconds = started.elapsed().as_secs_f64();
         self.note(stage, terms.loss, seconds);
         if over {

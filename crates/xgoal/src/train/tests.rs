@@ -78,7 +78,8 @@ fn trainer(losses: &[f64], set: &[(&str, &str)]) -> Trainer<Script> {
     }
     let config = settings.validate(&["a".to_string(), "b".to_string()]).unwrap();
     let losses = losses.to_vec();
-    let engine = Script { losses, second: vec![], embeddings: vec![], told: vec![] };
+    let embeddings = vec![Dense::zeros(2, 3); 2];
+    let engine = Script { losses, second: vec![], embeddings, told: vec![] };
     Trainer::new(engine, config)
 }
 

@@ -10,12 +10,14 @@
 //! with the likeness of [`Witness`]. Clusters may well cut across attributes, and a little is lost wherever nodes are pulled
 //! together; a tenth is not.
 //!
-//! **Collapse** is said: embeddings that nearly all point one way, so that nearest nodes mean little.
+//! **Collapse** is said: embeddings that nearly all point one way, so that nearest nodes mean little. It is looked for while the
+//! joint stage goes on, too, every `patience` epochs (and 20 at least): where two looks that follow each other see it, and
+//! there was none before, the stage is over, as the warm-up is what will be kept.
 
 use super::Trainer;
-use crate::engine::Engine;
+use crate::engine::{Engine, Stage};
 use crate::error::Result;
-use crate::graph::Witness;
+use crate::graph::{Witness, mean_cosine, spread};
 use crate::matrix::Dense;
 use crate::model::mean_of_layers;
 use crate::settings::{Decision, Schedule, When};
@@ -26,8 +28,29 @@ const LEFT: f64 = 0.9;
 const SAYS_NOTHING: f64 = 0.05;
 /// A mean cosine of any two nodes above which embeddings have collapsed.
 const COLLAPSED: f64 = 0.9;
+/// Nodes by which it is seen while training goes on.
+const SEEN: usize = 512;
+/// Epochs from one look to the next, at least.
+const APART: usize = 20;
 
 impl<E: Engine> Trainer<E> {
+    /// Whether the joint stage has brought about a collapse by the beginning of an epoch.
+    pub(super) fn collapses(&mut self, stage: Stage, epoch: u32) -> Result<bool> {
+        let settings = self.config.settings();
+        let due = (epoch as usize).is_multiple_of(settings.patience.max(APART));
+        let asked = stage == Stage::Joint && settings.warmup && due;
+        if !asked || settings.schedule == Schedule::Paper {
+            return Ok(false);
+        }
+        let nodes: Vec<u32> = spread(self.engine.nodes(), SEEN).map(|n| n as u32).collect();
+        let layers = self.engine.embed_some(&nodes)?;
+        self.progress.looks.push(mean_cosine(&mean_of_layers(&layers)));
+        Ok(match self.progress.looks[..] {
+            [before, .., last, now] => before <= COLLAPSED && last.min(now) > COLLAPSED,
+            _ => false,
+        })
+    }
+
     /// Decides what to keep of a training that is over, and says so.
     pub(crate) fn settle(&mut self, witness: &Witness) -> Result<Vec<Decision>> {
         let (schedule, warmup) = (self.config.settings().schedule, self.config.settings().warmup);
@@ -113,6 +136,44 @@ mod tests {
         let kept = trainer.engine.weights().unwrap();
         assert!(kept == warm || kept == joint);
         (decisions, kept, warm)
+    }
+
+    #[test]
+    fn a_joint_stage_that_collapses_is_not_waited_for() {
+        let graph = Planted { nodes: 300, ..Planted::default() }.generate().unwrap();
+        let mut settings = Settings::default();
+        let set = [("dim", "8"), ("clusters", "3"), ("max_epochs", "90"), ("patience", "25")];
+        for (key, value) in set.into_iter().chain([("lr", "0.000001")]) {
+            settings.set(key, value).unwrap();
+        }
+        let config = settings.validate(&graph.layer_names()).unwrap();
+        let joint = |collapse: bool| {
+            let engine = CpuEngine::<f32>::start(&config, &graph, None).unwrap();
+            let mut trainer = Trainer::new(engine, config.clone());
+            while trainer.progress().stages.len() < 2 {
+                trainer.step().unwrap();
+            }
+            let mut state = trainer.engine.state().unwrap();
+            let warm = state.remembered.clone();
+            if collapse {
+                // Every unit at its end: all nodes have the same embedding, and no gradient.
+                state.weights.iter_mut().for_each(|w| w.bias.fill(30.0));
+                trainer.engine.restore(state).unwrap();
+            }
+            // As long as its patience would let it.
+            while !trainer.progress().done {
+                trainer.progress.watches = super::super::watches(&config, true);
+                trainer.step().unwrap();
+            }
+            let decisions = trainer.settle(&Witness::of(&graph)).unwrap();
+            let epochs = trainer.progress().stages[1].epochs;
+            (epochs, decisions, trainer.engine.weights().unwrap() == warm)
+        };
+        let (epochs, decisions, warm) = joint(true);
+        assert_eq!((epochs, warm), (51, true), "{decisions:?}");
+        assert!(decisions[0].to_string().contains("all nodes nearly point one way"));
+        let (epochs, decisions, warm) = joint(false);
+        assert_eq!((epochs, warm), (90, false), "{decisions:?}");
     }
 
     #[test]

@@ -50,7 +50,12 @@ struct Running {
 impl Running {
     fn start(job: Job, source: &Path, threads: usize) -> anyhow::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("train").arg("--out").arg(&job.folder).arg("--config").arg(&job.settings);
+        command
+            .args(["train", "--no-baselines"])
+            .arg("--out")
+            .arg(&job.folder)
+            .arg("--config")
+            .arg(&job.settings);
         command.arg("--seed").arg(job.seed.to_string());
         command.arg("--threads").arg(threads.to_string()).arg("--quiet").arg("--json-errors");
         if job.resume {
