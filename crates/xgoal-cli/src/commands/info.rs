@@ -29,7 +29,7 @@ struct Info {
 }
 
 pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
-    let settings = chosen(&args.choice)?;
+    let mut settings = chosen(&args.choice)?;
     let options = ReadOptions {
         layers: settings.layers.as_deref(),
         memory: machine::available_bytes(),
@@ -39,6 +39,9 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let (graph, report) = source::load(&args.source, &options)?;
     let read_seconds = started.elapsed().as_secs_f64();
+    if let Some(called) = settings.call_layers(&graph.layer_names()) {
+        output.say(called);
+    }
     MemoryEstimate::check_look(&graph, &settings, None)?;
     let (summary, signals) = (graph.summary(), graph.signals());
     let config = settings.fit_by(&graph, || signals.clone())?;
