@@ -1,4 +1,4 @@
-use crate::common::{QUICK, Sandbox, assert_keys, assert_says, planted, small_graph};
+use crate::common::{QUICK, Sandbox, assert_keys, assert_says, planted, small_graph, with_layers};
 use crate::npz::Npz;
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
@@ -135,13 +135,7 @@ fn a_stage_can_be_left_out_and_a_layer_stand_alone() {
 #[test]
 fn a_preset_takes_a_layer_by_its_other_name_and_says_so() {
     let sandbox = Sandbox::empty();
-    let graph = small_graph();
-    let mut npz = Npz::of(&graph);
-    for (layer, name) in graph.layers().iter().zip(["PAP", "PSP"]) {
-        npz.remove(&layer.name);
-        npz.sparse(name, &layer.adjacency);
-    }
-    sandbox.write("graph.npz", npz.bytes());
+    sandbox.write("graph.npz", with_layers(&small_graph(), &["PAP", "PSP"]).bytes());
     let said = "layers: PLP is called PSP here\n";
     let trained = sandbox.train("graph.npz", "run", &["--preset", "acm"]);
     assert_says(&trained.stderr, &[said, "layers PSP, PAP\n"]);
