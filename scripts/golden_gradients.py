@@ -3,8 +3,8 @@
     python scripts/golden_gradients.py crates/xgoal/tests/golden/gradients.json      # needs torch
 
 The objective is written here from the paper's equations with dense matrices and nothing derived by
-hand. The random draws are those of the library (SplitMix64 read at any place), repeated below, so
-that the file holds the graph, the settings and the results but no masks or weights.
+hand. The random draws are those of the library (`draws.py`), so that the file holds the graph, the settings
+and the results but no masks or weights.
 """
 
 import json
@@ -14,83 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from draws import ATTRIBUTE_MASK, EDGE_MASK, SHUFFLE, WEIGHTS, Stream
 
 torch.set_default_dtype(torch.float64)
-WORD = (1 << 64) - 1
-GOLDEN = 0x9E3779B97F4A7C15
-WEIGHTS, ATTRIBUTE_MASK, EDGE_MASK, SHUFFLE = 1, 2, 3, 4
-DIGITS = 24
 NODES, FEATURES, DIM = 12, 6, 4
-
-
-# Random numbers
-
-
-def mix(z):
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & WORD
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & WORD
-    return z ^ (z >> 31)
-
-
-class Stream:
-    def __init__(self, key):
-        self.key = key
-
-    @staticmethod
-    def new(seed, purpose):
-        return Stream(mix(mix((seed + GOLDEN) & WORD) ^ purpose))
-
-    def sub(self, *path):
-        key = self.key
-        for index in path:
-            key = mix(key ^ mix((index + GOLDEN) & WORD))
-        return Stream(key)
-
-    def word(self, i):
-        return mix((self.key + (i + 1) * GOLDEN) & WORD)
-
-    def uniform(self, i):
-        return (self.word(i) >> 11) / (1 << 53)
-
-    def below(self, i, bound):
-        return self.word(i) * bound >> 64
-
-    def permutation(self, n):
-        """Four rounds of a Feistel network over the least power of two that holds n, again and
-        again until the place is below n."""
-        bits = max((n - 1).bit_length(), 2)
-        below = bits // 2
-        masks = (1 << below) - 1, (1 << bits - below) - 1
-
-        def once(x):
-            low, high = x & masks[0], x >> below
-            for turn in range(4):
-                high ^= self.word(turn << 58 | low) & masks[1]
-                low ^= self.word(turn + 4 << 58 | high) & masks[0]
-            return high << below | low
-
-        out = []
-        for i in range(n):
-            x = once(i)
-            while x >= n:
-                x = once(x)
-            out.append(x)
-        return out
-
-    def mask(self, entries, keep):
-        """A bit per stored entry, 64 at a time: the binary digits of `keep` from the last to the
-        first, `or` for a 1 and `and` for a 0."""
-        digits = math.floor(keep * (1 << DIGITS) + 0.5)
-        if digits == 1 << DIGITS:
-            return np.ones(entries)
-        bits = []
-        for word in range((entries + 63) // 64):
-            value = 0
-            for digit in range(DIGITS):
-                random = self.word(word * DIGITS + digit)
-                value = value | random if digits >> digit & 1 else value & random
-            bits += [value >> i & 1 for i in range(64)]
-        return np.array(bits[:entries], dtype=float)
 
 
 # The graph: weights are multiples of 1/8 and so exact in float32

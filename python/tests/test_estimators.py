@@ -178,6 +178,10 @@ def test_presets_and_layers(graph):
     assert model.layer_names_ == ["PLP", "PAP"] and model.config_["clusters"] == [30, 5]
     one = xgoal.XGOAL("acm", layers="PAP", max_epochs=1, dim=4, verbose=0).fit(layers, graph.X)
     assert one.layer_names_ == ["PAP"] and one.config_["clusters"] == [5]
+    layers["PSP"] = layers.pop("PLP")
+    with pytest.warns(UserWarning, match="layers: PLP is called PSP here"):
+        other = xgoal.XGOAL("acm", max_epochs=1, dim=4, verbose=0).fit(layers, graph.X)
+    assert other.layer_names_ == ["PSP", "PAP"] and same_bits(other.embedding_, model.embedding_)
 
 
 def test_a_callback_hears_every_epoch_and_can_stop(graph, fitted):

@@ -134,8 +134,11 @@ struct Loaded {
 fn load(args: &EmbedArgs, output: &Output) -> anyhow::Result<Loaded> {
     let path = &args.model;
     if torch::is_checkpoint(path)? {
-        let settings = chosen(&args.choice)?;
+        let mut settings = chosen(&args.choice)?;
         let graph = load_source(&args.source, settings.layers.as_deref(), None, output)?.0;
+        if let Some(called) = settings.call_layers(&graph.layer_names()) {
+            output.say(called);
+        }
         let model = model::read_checkpoint(path, settings, &graph.layer_names())?;
         return Ok(Loaded { model, graph, features: None });
     }

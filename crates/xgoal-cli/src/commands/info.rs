@@ -28,7 +28,7 @@ struct Info {
 }
 
 pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
-    let settings = chosen(&args.choice)?;
+    let mut settings = chosen(&args.choice)?;
     let options = ReadOptions {
         layers: settings.layers.as_deref(),
         memory: machine::available_bytes(),
@@ -38,6 +38,9 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let (graph, report) = source::load(&args.source, &options)?;
     let read_seconds = started.elapsed().as_secs_f64();
+    if let Some(called) = settings.call_layers(&graph.layer_names()) {
+        output.say(called);
+    }
     let (summary, signals) = (graph.summary(), graph.signals());
     let plan = Plan::look(graph, settings, Limits::default())?;
     let config = plan.config();

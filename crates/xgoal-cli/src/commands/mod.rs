@@ -56,7 +56,8 @@ pub fn resolved_with(args: &Tuning, set: &[String]) -> anyhow::Result<Settings> 
 pub fn resumed(args: &Tuning, begun: &Settings, run: &Path) -> anyhow::Result<Settings> {
     // Without a preset, only what was named is asked for.
     let base = if args.choice.preset.is_some() { chosen(&args.choice)? } else { begun.clone() };
-    let asked = tuned(args, &args.set, base)?.settled_as(begun);
+    let mut asked = tuned(args, &args.set, base)?.settled_as(begun);
+    asked.call_layers(begun.layers.as_deref().unwrap_or_default());
     match begun.difference(&asked) {
         // A run that was begun before there were these has done without.
         None => Ok(Settings {

@@ -233,6 +233,16 @@ pub fn overlapping() -> Npz {
     npz
 }
 
+/// A graph with other names for its layers.
+pub fn with_layers(graph: &MultiplexGraph, names: &[&str]) -> Npz {
+    let mut npz = Npz::of(graph);
+    for (layer, name) in graph.layers().iter().zip(names) {
+        npz.remove(&layer.name);
+        npz.sparse(name, &layer.adjacency);
+    }
+    npz
+}
+
 /// A planted graph whose ids are no numbers.
 pub fn planted(planted: &Planted) -> MultiplexGraph {
     let ids = (0..planted.nodes).rev().map(|n| format!("Nº {n}, \"p\"")).collect();

@@ -1,6 +1,6 @@
 //! Ctrl-C leaves a run that can be used and gone on with.
 
-use crate::common::{Sandbox, assert_says, planted};
+use crate::common::{Sandbox, assert_says, planted, with_layers};
 use crate::npz::Npz;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command};
@@ -129,6 +129,17 @@ fn an_interrupted_run_goes_on_as_if_nothing_had_happened() {
 
     let message = sandbox.xgoal(&resume).refused(3);
     assert_says(&message, &["stopped", "nothing to resume"]);
+}
+
+#[test]
+fn a_preset_that_is_named_again_knows_its_layers_by_their_other_names() {
+    let sandbox = sandbox();
+    sandbox.write("graph.npz", with_layers(&planted(&Planted::default()), &["PAP", "PSP"]).bytes());
+    let endless = [&ENDLESS[..], &["--preset", "acm", "--set", "dim=4"]].concat();
+    assert_eq!(interrupt_after(3, &sandbox, "run", sandbox.start(&endless)), Some(130));
+    let again = [&endless[..], &["--resume"]].concat();
+    let lines = sandbox.metrics("run").len() + 3;
+    assert_eq!(interrupt_after(lines, &sandbox, "run", sandbox.start(&again)), Some(130));
 }
 
 #[test]

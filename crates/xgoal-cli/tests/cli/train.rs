@@ -1,4 +1,6 @@
-use crate::common::{QUICK, Sandbox, assert_keys, assert_says, overlapping, planted, small_graph};
+use crate::common::{
+    QUICK, Sandbox, assert_keys, assert_says, overlapping, planted, small_graph, with_layers,
+};
 use crate::npz::Npz;
 use std::time::{Duration, Instant};
 use xgoal::graph::planted::Planted;
@@ -180,6 +182,24 @@ fn a_stage_can_be_left_out_and_a_layer_stand_alone() {
     assert_eq!(report["stages"].as_array().unwrap().len(), 1);
     assert_eq!(report["stages"][0]["name"], "joint");
     assert_says(&sandbox.text("run/config.toml"), &["layers = [\"layer1\"]"]);
+}
+
+#[test]
+fn a_preset_takes_a_layer_by_its_other_name_and_says_so() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("graph.npz", with_layers(&small_graph(), &["PAP", "PSP"]).bytes());
+    let said = "layers: PLP is called PSP here\n";
+    let trained = sandbox.train("graph.npz", "run", &["--preset", "acm"]);
+    assert_says(&trained.stderr, &[said, "layers PSP, PAP\n"]);
+    let config = sandbox.text("run/config.toml");
+    assert_says(&config, &[said, "layers = [\"PSP\", \"PAP\"]", "tau = [0.02, 1.0]"]);
+    // What is read for the run later has the names it was trained by.
+    let embedded = sandbox.xgoal(&["embed", "run", "graph.npz", "--out", "z.npy"]).done();
+    assert!(!embedded.stderr.contains("is called"), "{}", embedded.stderr);
+    assert!(sandbox.read("z.npy") == sandbox.read("run/embeddings.npy"));
+    sandbox.xgoal(&["eval", "run", "graph.npz"]).done();
+    let info = sandbox.xgoal(&["info", "graph.npz", "--preset", "acm"]).done();
+    assert_says(&info.stderr, &[said]);
 }
 
 #[test]

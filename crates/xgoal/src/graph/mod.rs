@@ -317,7 +317,8 @@ impl MultiplexGraph {
         same_length(what, length, self.nodes())
     }
 
-    /// Keeps the named layers, in that order. A name of the form `a+b` is the sum of layers.
+    /// Keeps the named layers, in that order. A name of the form `a+b` is the sum of layers. A layer that is found by
+    /// [another name](sums::resolve) keeps its own.
     pub fn select_layers(mut self, names: &[String]) -> Result<Self> {
         if names.is_empty() {
             return Err(Error::Setting {
@@ -326,7 +327,8 @@ impl MultiplexGraph {
                 expected: "at least one name".into(),
             });
         }
-        let resolved = sums::resolve(names, &self.layer_names())?;
+        let own = self.layer_names();
+        let resolved = sums::resolve(names, &own)?;
         let added_up = |places: &Vec<usize>| {
             let layers: Vec<&Csr> =
                 places.iter().map(|at| &self.held.layers[*at].adjacency).collect();
@@ -339,6 +341,7 @@ impl MultiplexGraph {
             |at: usize| std::mem::replace(&mut held.layers[at].adjacency, Csr::empty(nodes, nodes));
         let layers = (names.iter().zip(&resolved).zip(sums))
             .map(|((name, places), sum)| {
+                let name = if places.len() == 1 { &own[places[0]] } else { name };
                 let adjacency = sum.unwrap_or_else(|| single(places[0]));
                 Layer { name: name.clone(), adjacency }
             })

@@ -1,15 +1,26 @@
-//! Layers that are added up: `a+b` is the sum of the layers `a` and `b`, unless a layer has that very name.
+//! Layers by name. `a+b` is the sum of the layers `a` and `b`, unless a layer has that very name.
 
 use crate::error::{Error, Result};
 use crate::matrix::Csr;
 use std::collections::{HashMap, HashSet};
+
+/// Layers of the paper's data sets, as the authors' files call them and as others do, the paper among them.
+const ALIASES: [(&str, &str); 2] = [("PLP", "PSP"), ("PPrefP", "PPP")];
+
+/// What else a layer is called.
+pub(crate) fn alias(name: &str) -> Option<&'static str> {
+    ALIASES.iter().find(|(known, _)| *known == name).map(|(_, other)| *other)
+}
 
 /// The layers that names stand for, by their places among those available: one, or those that are added up.
 pub fn resolve(names: &[String], available: &[String]) -> Result<Vec<Vec<usize>>> {
     // Of equal names the first.
     let places = available.iter().enumerate().rev().map(|(at, name)| (name.as_str(), at));
     let places: HashMap<&str, usize> = places.collect();
-    let place = |name: &str| places.get(name).copied();
+    let place = |name: &str| {
+        let other = || alias(name).filter(|other| !names.iter().any(|name| name == other));
+        places.get(name).or_else(|| places.get(other()?)).copied()
+    };
     let twice = |name: &str| Error::Setting {
         key: "layers",
         found: format!("`{name}` twice"),
@@ -80,6 +91,21 @@ mod tests {
         }
         assert!(resolve(&["a", "a"]).unwrap_err().to_string().contains("`a` twice"));
         assert!(resolve(&["c+a+c"]).unwrap_err().to_string().contains("`c` twice"));
+    }
+
+    #[test]
+    fn a_layer_with_two_names_is_found_by_the_one_it_has() {
+        let of = |asked: &[&str], available: &[&str]| resolve(&names(asked), &names(available));
+        assert_eq!(of(&["PLP", "PAP"], &["PAP", "PSP"]).unwrap(), [vec![1], vec![0]]);
+        assert_eq!(of(&["PAP+PPrefP"], &["PAP", "PPP"]).unwrap(), [vec![0, 1]]);
+        // Its own name comes first, and the other one may be asked for as well.
+        assert_eq!(of(&["PLP", "PSP"], &["PSP", "PLP"]).unwrap(), [vec![1], vec![0]]);
+        for (asked, available) in
+            [(["PLP", "PSP"], ["PSP", "PAP"]), (["PSP", "PAP"], ["PLP", "PAP"])]
+        {
+            let message = of(&asked, &available).unwrap_err().to_string();
+            assert!(message.contains("no layer is called"), "{message}");
+        }
     }
 
     #[test]

@@ -64,13 +64,19 @@ impl<'a> Plan<'a> {
     /// Plans without asking whether the training itself would fit into memory, which [`Plan::check`] does.
     pub fn look(
         graph: impl Into<Cow<'a, MultiplexGraph>>,
-        settings: Settings,
+        mut settings: Settings,
         limits: Limits,
     ) -> Result<Self> {
-        let graph = graph.into();
+        let mut graph: Cow<'a, MultiplexGraph> = graph.into();
+        let called = settings.call_layers(&graph.layer_names());
+        if let Some(names) = settings.layers.as_ref().filter(|names| **names != graph.layer_names())
+        {
+            graph = Cow::Owned(graph.into_owned().select_layers(names)?);
+        }
         MemoryEstimate::check_look(&graph, &settings, limits.memory)?;
         let asked = Asked::of(&settings);
         let config = settings.fit(&graph)?;
+        let config = called.into_iter().fold(config, Config::decided);
         let names = config.layer_names();
         let graph = match graph.layer_names() == names {
             true => graph,

@@ -1,10 +1,10 @@
 use super::*;
 use crate::graph::planted::Planted;
-use crate::graph::{Fingerprint, MultiplexGraph};
+use crate::graph::{Fingerprint, Layer, MultiplexGraph};
 use crate::io::embeddings::Rows;
 use crate::io::state::SavedState;
 use crate::run::{self, Cadence, Run, Unfinished};
-use crate::settings::Settings;
+use crate::settings::{Preset, Settings};
 use std::path::Path;
 
 fn graph() -> MultiplexGraph {
@@ -229,4 +229,29 @@ fn plans_alike_share_the_layers_and_differ_in_settings() {
     assert_eq!(other.config().settings().dim, 16);
     assert!(other.memory().bytes > plan.memory().bytes);
     assert_eq!(plan.with(other.config().clone()).memory(), other.memory());
+}
+
+#[test]
+fn a_preset_selects_its_layers_by_either_name() {
+    let graph = |names: [&str; 3]| {
+        let graph = Planted { nodes: 80, layers: 3, ..Planted::default() }.generate().unwrap();
+        let parts = graph.into_parts();
+        let layers = parts.layers.into_iter().zip(names);
+        let layers =
+            layers.map(|(layer, name)| Layer { name: name.into(), adjacency: layer.adjacency });
+        MultiplexGraph::new(layers.collect(), parts.attributes).unwrap()
+    };
+    let of = |names, preset: Preset| plan(graph(names), preset.settings(), Limits::default());
+    let own = of(["PAP", "PTP", "PLP"], Preset::Acm).unwrap();
+    assert_eq!(own.graph().layer_names(), ["PLP", "PAP"]);
+    assert!(own.decisions().is_empty(), "{:?}", own.decisions());
+    let other = of(["PAP", "PTP", "PSP"], Preset::Acm).unwrap();
+    assert_eq!(other.config().layer_names(), ["PSP", "PAP"]);
+    assert_eq!(other.config().settings().clusters, own.config().settings().clusters);
+    assert_eq!(other.decisions()[0].to_string(), "layers: PLP is called PSP here");
+    assert_eq!(other.graph().layers()[0].adjacency, own.graph().layers()[0].adjacency);
+    let dblp = of(["PPP", "PAP", "PATAP"], Preset::Dblp).unwrap();
+    assert_eq!(dblp.graph().layer_names(), ["PAP", "PPP", "PATAP"]);
+    let missing = of(["PAP", "PTP", "PMP"], Preset::Acm).unwrap_err().to_string();
+    assert_eq!(missing, "no layer is called `PLP`; the graph has PAP, PTP, PMP");
 }

@@ -237,5 +237,9 @@ mod tests {
         // Layers the preset does not know leave its values to be checked by validate.
         s.choose_layers(vec!["x".to_string()]);
         assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5)]));
+        // By their other names as well.
+        let mut s = Preset::Acm.settings();
+        s.choose_layers(vec!["PAP".to_string(), "PSP".to_string()]);
+        assert_eq!(s.clusters, PerLayer::Each(vec![Fixed(5), Fixed(30)]));
     }
 }

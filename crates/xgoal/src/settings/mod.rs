@@ -18,6 +18,7 @@ pub use keys::KEYS;
 pub use presets::Preset;
 
 use crate::graph::preprocess::Preprocessing;
+use crate::graph::sums;
 use crate::train::Choice;
 
 choices! {
@@ -271,8 +272,9 @@ impl Settings {
     /// Uses these layers, in this order. Values that were given per layer follow their layers' names.
     pub fn choose_layers(&mut self, names: Vec<String>) {
         let old = self.layers.take().unwrap_or_default();
+        let is = |name: &String, old: &String| old == name || sums::alias(old) == Some(name);
         let places: Option<Vec<usize>> =
-            names.iter().map(|name| old.iter().position(|o| o == name)).collect();
+            names.iter().map(|name| old.iter().position(|old| is(name, old))).collect();
         if let Some(places) = places {
             self.clusters.reorder(old.len(), &places);
             self.tau.reorder(old.len(), &places);
@@ -280,6 +282,22 @@ impl Settings {
             self.align_tau.reorder(old.len(), &places);
         }
         self.layers = Some(names);
+    }
+
+    /// Calls layers as they are called here, where they go by another name; says which.
+    pub fn call_layers(&mut self, names: &[String]) -> Option<Decision> {
+        let asked = self.layers.as_mut()?;
+        let resolved = sums::resolve(asked, names).ok()?;
+        let mut other = Vec::new();
+        for (asked, places) in asked.iter_mut().zip(resolved) {
+            let name = &names[places[0]];
+            if places.len() == 1 && asked != name {
+                other.push(format!("{asked} is called {name} here"));
+                asked.clone_from(name);
+            }
+        }
+        let decision = || Decision::new(When::Start, "layers", asked.clone(), other.join(", "));
+        (!other.is_empty()).then(decision)
     }
 
     /// Every key that is another one in what a run with these settings has written, in words.

@@ -31,6 +31,8 @@ impl Preset {
         let auto = auto();
         // The paper's joint stage ends when nothing at all is gained.
         let paper = Settings {
+            dim: 128,
+            patience: 100,
             encoder: Some(Encoder::FirstOrder),
             start: Some(Start::Random),
             schedule: Schedule::Paper,
