@@ -59,7 +59,8 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
     }
     let dim = model.config().settings().dim;
     let begin = |path: &Path| Writer::new(path, format, dim, &graph);
-    let mut of_layers = outputs.iter().map(|path| begin(path)).collect::<xgoal::Result<Vec<_>>>()?;
+    let mut of_layers =
+        outputs.iter().map(|path| begin(path)).collect::<xgoal::Result<Vec<_>>>()?;
     let mut of_mean = begin(&args.out)?;
     model.embed_blocks(&graph, &mut |_, layers| {
         of_layers.iter_mut().zip(&layers).try_for_each(|(writer, layer)| writer.push(layer))?;

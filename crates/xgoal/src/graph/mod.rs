@@ -443,9 +443,13 @@ fn same_length(what: &str, length: usize, nodes: usize) -> Result<()> {
 }
 
 fn check_finite(what: &str, matrix: &Csr) -> Result<()> {
-    let Some(at) = matrix.values().iter().position(|v| !v.is_finite()) else { return Ok(()) };
-    let row = matrix.indptr().partition_point(|p| *p <= at) - 1;
-    Err(non_finite(what, row, matrix.indices()[at] as usize, matrix.values()[at]))
+    (0..matrix.rows()).try_for_each(|r| {
+        let (columns, values) = matrix.row(r);
+        match values.iter().position(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(at) => Err(non_finite(what, r, columns[at] as usize, values[at])),
+        }
+    })
 }
 
 fn non_finite(what: &str, row: usize, column: usize, value: f32) -> Error {

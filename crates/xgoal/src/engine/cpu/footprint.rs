@@ -5,7 +5,8 @@
 //!
 //! ```text
 //!     the program           10 MB
-//!     the graph             8 e + 8 N a layer; 8 x + 8 N, or 4 N F if dense; about 40 N for ids and labels
+//!     the graph             8 e + 8 N a layer, 4 e + 8 N without weights; 8 x + 8 N, or 4 N F if dense; about 40 N for ids and
+//!                           labels
 //!     a layer               12 e + 8 N, and 8 e more if it is not symmetric; e/8 for the mask
 //!     a dense 0/1 layer     2048 a tile of 64 x 64 bits, and 4 N d once for all of them
 //!     sparse attributes     20 x + 16 N, and x/8 a layer for the mask
@@ -34,7 +35,7 @@ use super::adjacency::Adjacency;
 use super::attributes::Attributes;
 use super::batch::CAP;
 use super::{ENCODED, SAMPLE};
-use crate::graph::{Layer, MultiplexGraph};
+use crate::graph::{Layer, MultiplexGraph, structure};
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
 use crate::model::Seen;
@@ -175,7 +176,7 @@ impl<'a> Footprints<'a> {
         let clustering =
             mean + (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
         let saving = 16 * weights + if self.batch.is_some() { 0 } else { 4 * n * v };
-        let embedding = 4 * d * (n + v * n.min(self.batch.map_or(n, |_| ENCODED as u64)));
+        let embedding = 4 * d * (v + 1) * n.min(self.batch.map_or(n, |_| ENCODED as u64));
         let weighing = if settings.lambda_c.is_none() || settings.prototypes.is_none() {
             let s = n.min(SAMPLE as u64);
             let starts = kmeans::starts_at_a_time(s as usize) as u64;
@@ -227,7 +228,7 @@ pub(crate) fn before(graph: &MultiplexGraph) -> u64 {
 
 fn of_graph(graph: &MultiplexGraph) -> u64 {
     let n = graph.nodes() as u64;
-    let layers = graph.layers().iter().map(|layer| 8 * (layer.adjacency.nnz() as u64 + n));
+    let layers = graph.layers().iter().map(|layer| layer.adjacency.bytes());
     let structure = graph.structure().map_or(0, |s| 4 * s.values().len() as u64);
     40 * n + layers.sum::<u64>() + stored(graph.attributes()) + structure
 }
@@ -236,16 +237,16 @@ fn of_graph(graph: &MultiplexGraph) -> u64 {
 pub(crate) fn finding_structure(graph: &MultiplexGraph, columns: usize) -> u64 {
     let n = graph.nodes() as u64;
     let threads = rayon::current_num_threads() as u64;
-    let tables = 12 * n * columns as u64;
+    let layers: Vec<&Csr> = graph.layers().iter().map(|layer| &layer.adjacency).collect();
     before(graph)
-        + tables
+        + structure::bytes(&layers, columns)
         + MultiplexGraph::share_bytes(n, graph.attributes().cols() as u64, threads)
 }
 
 /// Bytes of attributes as they are in a graph.
 fn stored(attributes: &Matrix) -> u64 {
     match attributes {
-        Matrix::Sparse(m) => 8 * (m.nnz() + m.rows()) as u64,
+        Matrix::Sparse(m) => m.bytes(),
         Matrix::Dense(m) => 4 * m.values().len() as u64,
     }
 }
