@@ -16,9 +16,21 @@ struct Report {
     run: String,
     stages: Vec<StageReport>,
     saves: Saves,
+    parts: Parts,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
     interrupted: bool,
+}
+
+/// Seconds by what they were spent on.
+#[derive(Serialize)]
+struct Parts {
+    reading: f64,
+    /// Looking at the graph for what is `auto`, and finding structure.
+    planning: f64,
+    training: f64,
+    /// Encoding all nodes and writing what was learnt.
+    writing: f64,
 }
 
 pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
@@ -32,8 +44,12 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             settings
         }
     };
+    let mut before = started;
+    let mut part = || std::mem::replace(&mut before, Instant::now()).elapsed().as_secs_f64();
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
+    let reading = part();
     let plan = session::plan(graph, settings, args.memory.limits())?;
+    let planning = part();
     say_decisions(&plan, output);
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
@@ -48,7 +64,11 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         .with_format(args.format)
         .with_tensorboard(args.tensorboard);
     let session = start(&plan, &mut folder, output)?;
-    let trained = learn(session, output);
+    let mut training = 0.0;
+    let trained = to_the_end(session, output).and_then(|session| {
+        training = part();
+        session.finish()
+    });
     let outcome = trained.map_err(|error| match hint(&error, &folder, args) {
         Some(hint) => {
             let message = format!("{error}; {hint}");
@@ -60,6 +80,7 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         run: args.out.display().to_string(),
         stages: outcome.stages,
         saves: folder.saves(),
+        parts: Parts { reading, planning, training, writing: part() },
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
         interrupted: outcome.interrupted,
@@ -107,7 +128,12 @@ pub fn start<'f, 'a>(
 }
 
 /// Trains to the end, or until interrupted, and shows how it goes.
-pub fn learn<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result<Outcome> {
+pub fn learn<S: Sink>(session: Session<S>, output: &Output) -> xgoal::Result<Outcome> {
+    to_the_end(session, output)?.finish()
+}
+
+/// The same, before anything is made of what was learnt.
+fn to_the_end<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result<Session<S>> {
     let mut progress = Progress::new(output, session.config().settings());
     let interruption = interrupt::hold(progress.stopping(output));
     while let Some(event) = session.next()? {
@@ -123,7 +149,7 @@ pub fn learn<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result
         }
     }
     progress.finish();
-    session.finish()
+    Ok(session)
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {
