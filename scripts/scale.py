@@ -88,6 +88,7 @@ def draw(points, path):
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "xgoal"
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     figure, (seconds, memory) = pyplot.subplots(1, 2, figsize=(9, 3.8), width_ratios=[1.5, 1], layout="constrained")
     nodes = [point["nodes"] for point in points]
@@ -95,12 +96,14 @@ def draw(points, path):
         bold = 2.5 if part == "training" else 1.3
         seconds.plot(nodes, [max(point[part], 0.01) for point in points], marker=marker, markersize=4, linewidth=bold, label=name)
     seconds.set_ylabel("seconds of CPU time")
-    seconds.legend(frameon=False, fontsize=8)
+    seconds.legend(frameon=False, fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     memory.plot(nodes, [point["peak_rss_bytes"] / 1e9 for point in points], marker="o", markersize=4, color="black")
     memory.set_ylabel("peak memory (GB)")
+    memory.set_ylim(0.1, 20)
     for axes in (seconds, memory):
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("nodes")
         axes.grid(which="major", color="#dddddd", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)

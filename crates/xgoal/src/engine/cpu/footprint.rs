@@ -186,16 +186,24 @@ impl<'a> Footprints<'a> {
             0
         };
         let room = if self.bits { 4 * n * d } else { 0 };
+        // Attribute entries of the neighbours that are followed, and the node's own.
+        let read = |layer: &Layer| 1 + (layer.adjacency.nnz() as u64 / n).min(CAP as u64);
+        let read: u64 = graph.layers().iter().map(read).sum();
+        let entries = (graph.attributes().stored() as u64 / n + 1) * read;
+        let dense = features.saturating_sub(graph.attributes().cols() as u64);
         let views = match self.batch {
             None => room + 4 * n * d * (3 * v + 2) + 8 * n * v,
             // The views, their gradients, and the rows that meet the weights: a few entries for each that is read.
-            Some(size) => {
-                let read = |layer: &Layer| 1 + (layer.adjacency.nnz() as u64 / n).min(CAP as u64);
-                let read: u64 = graph.layers().iter().map(read).sum();
-                let entries = (graph.attributes().stored() as u64 / n + 1) * read;
-                let dense = features.saturating_sub(graph.attributes().cols() as u64);
-                size * (4 * d * (3 * v + 3) + 64 * entries + 24 * v * dense)
+            Some(size) => size * (4 * d * (3 * v + 3) + 64 * entries + 24 * v * dense),
+        };
+        // Steps over batches start along the directions of a sample, which is gone when they begin.
+        let sampled = match settings.start {
+            Some(Start::Principal) => {
+                let s = n.min(SAMPLE as u64);
+                s * (24 * entries.min(features) + 4 * dense)
+                    + 8 * d.min(features) * (2 * s + 3 * features)
             }
+            _ => 0,
         };
         let footprint = Footprint {
             graph: self.graph_bytes,
@@ -206,6 +214,9 @@ impl<'a> Footprints<'a> {
             passing: clustering.max(saving).max(embedding).max(weighing),
             directions: 0,
         };
+        if self.batch.is_some() {
+            return Footprint { directions: sampled.saturating_sub(footprint.passing), ..footprint };
+        }
         // Before there is anything else.
         let entries = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64);
         let start = (settings.start == Some(Start::Principal))
