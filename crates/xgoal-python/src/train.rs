@@ -8,6 +8,7 @@ use crate::pool;
 use crate::settings::Settings;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
+use xgoal::model::mean_of_layers;
 use xgoal::session::{self, Event, Limits};
 
 type Array<'py> = Bound<'py, PyArray2<f32>>;
@@ -70,7 +71,8 @@ impl Session {
         let (model, layers, mean, prototypes) = pool::run(py, threads, move || {
             let mut outcome = session.finish()?;
             let (layers, prototypes) = (outcome.layers()?, outcome.prototypes()?);
-            Ok((outcome.model, layers, outcome.embeddings, prototypes))
+            let mean = mean_of_layers(&layers);
+            Ok((outcome.model, layers, mean, prototypes))
         })?;
         let clusters = prototypes.map(|prototypes| {
             let clusters = prototypes.into_iter().map(|p| {

@@ -20,7 +20,7 @@
 //!         println!("{} {}: {}", epoch.stage, epoch.epoch, epoch.loss);
 //!     }
 //! }
-//! let embeddings = session.finish()?.embeddings;
+//! let embeddings = session.finish()?.embeddings()?;
 //! assert_eq!((embeddings.rows(), embeddings.cols()), (120, 128));
 //! # Ok(())
 //! # }

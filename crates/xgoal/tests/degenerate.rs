@@ -48,9 +48,9 @@ fn train(graph: &MultiplexGraph, set: Set<'_>) -> xgoal::Result<Dense> {
     let mut history = Vec::new();
     let mut session = Session::start(&plan, &mut history)?;
     while session.next()?.is_some() {}
-    let outcome = session.finish()?;
+    let mut outcome = session.finish()?;
     assert!(history.iter().all(|epoch| epoch.loss.is_finite()));
-    Ok(outcome.embeddings)
+    outcome.embeddings()
 }
 
 enum Ends {

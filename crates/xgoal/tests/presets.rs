@@ -11,6 +11,7 @@ use xgoal::engine::cpu::CpuEngine;
 use xgoal::engine::{Engine, Stage};
 use xgoal::graph::{Layer, MultiplexGraph};
 use xgoal::matrix::{Csr, Matrix};
+use xgoal::model::mean_of_layers;
 use xgoal::session::{Limits, Plan, plan};
 use xgoal::settings::{Count, PerLayer, Preset};
 use xgoal::train::Trainer;
@@ -89,7 +90,7 @@ fn replay(case: &Case, plan: &Plan<'_>, engine: impl Engine, terms: f64, embeddi
         worst.0 = worst.0.max(apart);
     }
     assert!(trainer.step().unwrap().is_none(), "{name}: goes on");
-    let found = trainer.into_engine().unwrap().embed_mean(plan.config()).unwrap();
+    let found = mean_of_layers(&trainer.into_engine().unwrap().embed_layers().unwrap());
     let expected = case.embedding.iter().flatten();
     assert_eq!(found.values().len(), expected.clone().count());
     let apart = found.values().iter().zip(expected).map(|(f, e)| (f64::from(*f) - e).abs());

@@ -106,7 +106,7 @@ fn learn(
         Settings { method, seed: args.seed, max_epochs: LONGEST_STAGE, ..Settings::default() };
     let plan = Plan::of(graph, settings.validate(layers)?, Limits::default());
     let folder = out.map(|folder| RunFolder::create(folder, &plan));
-    let outcome = train::learn(Session::start(&plan, folder)?, output)?;
+    let mut outcome = train::learn(Session::start(&plan, folder)?, output)?;
     if outcome.interrupted {
         return Ok(None);
     }
@@ -114,7 +114,7 @@ fn learn(
         Method::Goal => format!("GOAL, {} alone", layers[0]),
         Method::Xgoal => "X-GOAL, all layers".to_string(),
     };
-    Ok(Some(Row { name, scores: eval::score(&outcome.embeddings, plan.graph(), 0)? }))
+    Ok(Some(Row { name, scores: eval::score(&outcome.embeddings()?, plan.graph(), 0)? }))
 }
 
 fn text(demo: &Demo) -> String {

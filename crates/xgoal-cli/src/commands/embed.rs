@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use xgoal::Error;
 use xgoal::graph::MultiplexGraph;
-use xgoal::io::embeddings::{self, Format};
+use xgoal::io::embeddings::{self, Format, Writer};
 use xgoal::io::manifest::BlockReport;
 use xgoal::io::{model, source, target, torch};
 use xgoal::model::{Model, mean_of_layers};
@@ -37,17 +37,17 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
         source::files(&args.source)?.into_iter().chain([model_file(&args.model)]).collect();
     check(&args.out, format, &read)?;
     let Loaded { model, graph, features } = load(args, output)?;
-    let mut outputs: Vec<(PathBuf, usize)> = Vec::new();
+    let mut outputs: Vec<PathBuf> = Vec::new();
     if args.per_layer {
-        for (at, name) in graph.layer_names().iter().enumerate() {
+        for name in &graph.layer_names() {
             let path = of_layer(&args.out, format, name);
-            if outputs.iter().any(|(other, _)| *other == path) {
+            if outputs.contains(&path) {
                 let path = path.display();
                 let message = format!("--per-layer: two layers would be written to {path}");
                 return Err(Usage(message).into());
             }
             check(&path, format, &read)?;
-            outputs.push((path, at));
+            outputs.push(path);
         }
     }
     match model.known_nodes(&graph) {
@@ -59,16 +59,22 @@ pub fn run(args: &EmbedArgs, output: &Output) -> anyhow::Result<Ending> {
         )),
         _ => {}
     }
-    let layers = model.embed(&graph)?;
-    let mean = mean_of_layers(&layers);
+    let dim = model.config().settings().dim;
+    let begin = |path: &Path| Writer::new(path, format, dim, &graph);
+    let mut of_layers =
+        outputs.iter().map(|path| begin(path)).collect::<xgoal::Result<Vec<_>>>()?;
+    let mut of_mean = begin(&args.out)?;
+    model.embed_blocks(&graph, &mut |_, layers| {
+        of_layers.iter_mut().zip(&layers).try_for_each(|(writer, layer)| writer.push(layer))?;
+        of_mean.push(&mean_of_layers(&layers))
+    })?;
     let mut files = Vec::new();
-    for (path, layer) in &outputs {
-        files.extend(embeddings::write(path, format, &layers[*layer], &graph)?);
+    for writer in of_layers.into_iter().chain([of_mean]) {
+        files.extend(writer.finish()?);
     }
-    files.extend(embeddings::write(&args.out, format, &mean, &graph)?);
     let report = Report {
-        nodes: mean.rows(),
-        dim: mean.cols(),
+        nodes: graph.nodes(),
+        dim,
         layers: graph.layer_names(),
         format: format.as_str(),
         files,

@@ -19,6 +19,7 @@ struct Report {
     run: String,
     stages: Vec<Trained>,
     saves: Saves,
+    parts: Parts,
     seconds: f64,
     peak_rss_bytes: Option<u64>,
     interrupted: bool,
@@ -57,6 +58,17 @@ impl Trained {
     }
 }
 
+/// Seconds by what they were spent on.
+#[derive(Serialize)]
+struct Parts {
+    reading: f64,
+    /// Looking at the graph for what is `auto`, and finding structure.
+    planning: f64,
+    training: f64,
+    /// Encoding all nodes and writing what was learnt.
+    writing: f64,
+}
+
 pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
     let started = Instant::now();
     let unfinished = if args.resume { Some(Unfinished::open(&args.out)?) } else { None };
@@ -68,8 +80,12 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
             settings
         }
     };
+    let mut before = started;
+    let mut part = || std::mem::replace(&mut before, Instant::now()).elapsed().as_secs_f64();
     let (graph, _) = load(&args.source, settings.layers.as_deref(), None, output)?;
+    let reading = part();
     let plan = session::plan(graph, settings, args.memory.limits())?;
+    let planning = part();
     say_decisions(&plan, output);
     output.say(format!(
         "{}: {} nodes, {} attributes, layers {}",
@@ -84,51 +100,58 @@ pub fn run(args: &TrainArgs, output: &Output) -> anyhow::Result<Ending> {
         .with_format(args.format)
         .with_tensorboard(args.tensorboard);
     let session = start(&plan, &mut folder, output)?;
-    let trained = learn(session, output);
-    let outcome = trained.map_err(|error| match hint(&error, &folder, args) {
+    let mut training = 0.0;
+    let trained = to_the_end(session, output).and_then(|session| {
+        training = part();
+        session.finish()
+    });
+    let mut outcome = trained.map_err(|error| match hint(&error, &folder, args) {
         Some(hint) => {
             let message = format!("{error}; {hint}");
             anyhow::Error::new(error).context(message)
         }
         None => error.into(),
     })?;
-    let Done { stages, interrupted, embeddings } = Done::of(outcome);
-    let mut report = Report {
+    let writing = part();
+    let interrupted = outcome.interrupted;
+    let looked_at = !interrupted && !args.no_baselines && can_look(&plan, output);
+    let embeddings = if looked_at { Some(outcome.embeddings()?) } else { None };
+    // The engine gives its memory back.
+    let stages = { outcome }.stages;
+    let report = Report {
         run: args.out.display().to_string(),
         stages: stages.into_iter().map(|stage| Trained::new(stage, &plan)).collect(),
         saves: folder.saves(),
+        parts: Parts { reading, planning, training, writing },
         seconds: started.elapsed().as_secs_f64(),
         peak_rss_bytes: machine::peak_rss_bytes(),
         interrupted,
-        scores: None,
+        scores: embeddings.and_then(|embeddings| quick(&embeddings, &plan, args, output)),
     };
-    if !interrupted && !args.no_baselines {
-        report.scores = quick(&embeddings, &plan, args, output);
-    }
     output.result(&report, || text(&report, args))?;
     Ok(if interrupted { Ending::Interrupted } else { Ending::Done })
 }
 
-/// What is left of a training once its engine has given its memory back.
-struct Done {
-    stages: Vec<StageReport>,
-    interrupted: bool,
-    embeddings: Dense,
-}
+/// The most nodes of a graph whose embeddings are held against what takes no training, which goes over all of them.
+const LOOKED_AT: usize = 200_000;
 
-impl Done {
-    fn of(outcome: Outcome) -> Self {
-        let Outcome { stages, interrupted, embeddings, .. } = outcome;
-        Self { stages, interrupted, embeddings }
+/// Whether there are labels to look by, and few enough nodes.
+fn can_look(plan: &Plan<'_>, output: &Output) -> bool {
+    let graph = plan.graph();
+    let labelled = graph.labels().is_some() && graph.splits().is_some();
+    let few = graph.nodes() <= LOOKED_AT;
+    if labelled && !few {
+        output.say(format!(
+            "no quick look at the scores of more than {} nodes; xgoal eval has them in full",
+            count(LOOKED_AT)
+        ));
     }
+    labelled && few
 }
 
-/// Scores of what was trained and of what is not; nothing without labels. The run stands whatever comes of it.
+/// Scores of what was trained and of what is not. The run stands whatever comes of it.
 fn quick(embeddings: &Dense, plan: &Plan<'_>, args: &TrainArgs, output: &Output) -> Option<Quick> {
     let (graph, settings) = (plan.graph(), plan.config().settings());
-    if graph.labels().is_none() || graph.splits().is_none() {
-        return None;
-    }
     let started = Instant::now();
     match Comparison::quick(embeddings, graph, settings.seed, args.memory.memory_limit) {
         Ok(compared) => {
@@ -183,7 +206,12 @@ pub fn start<'f, 'a>(
 }
 
 /// Trains to the end, or until interrupted, and shows how it goes.
-pub fn learn<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result<Outcome> {
+pub fn learn<S: Sink>(session: Session<S>, output: &Output) -> xgoal::Result<Outcome> {
+    to_the_end(session, output)?.finish()
+}
+
+/// The same, before anything is made of what was learnt.
+fn to_the_end<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result<Session<S>> {
     let mut progress = Progress::new(output, session.config().settings());
     let interruption = interrupt::hold(progress.stopping(output));
     while let Some(event) = session.next()? {
@@ -199,7 +227,7 @@ pub fn learn<S: Sink>(mut session: Session<S>, output: &Output) -> xgoal::Result
         }
     }
     progress.finish();
-    session.finish()
+    Ok(session)
 }
 
 fn text(report: &Report, args: &TrainArgs) -> String {

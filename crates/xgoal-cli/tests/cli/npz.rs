@@ -47,7 +47,7 @@ impl Npz {
     pub fn sparse(&mut self, name: &str, m: &Csr) {
         let whole = |values: &[usize]| values.iter().map(|v| *v as i64).collect::<Vec<_>>();
         self.remove(name);
-        self.floats(&format!("{name}.data"), &[m.nnz()], m.values());
+        self.floats(&format!("{name}.data"), &[m.nnz()], &m.values().collect::<Vec<_>>());
         let columns: Vec<i64> = m.indices().iter().map(|c| i64::from(*c)).collect();
         self.integers(&format!("{name}.indices"), &columns);
         self.integers(&format!("{name}.indptr"), &whole(m.indptr()));

@@ -11,7 +11,13 @@ fn a_run_folder_holds_what_is_documented() {
     let report = sandbox.train("graph.npz", "run", &["--json"]).json();
     assert_keys(&report, &["run", "stages", "seconds", "peak_rss_bytes"]);
     assert_eq!(report["run"], "run");
-    assert!(report["seconds"].as_f64().unwrap() > 0.0);
+    let seconds = report["seconds"].as_f64().unwrap();
+    let parts = ["reading", "planning", "training", "writing"].map(|part| {
+        let part = report["parts"][part].as_f64().unwrap();
+        assert!(part > 0.0);
+        part
+    });
+    assert!(parts.iter().sum::<f64>() <= seconds, "{parts:?} of {seconds}");
     if cfg!(target_os = "linux") {
         assert!(report["peak_rss_bytes"].as_u64().unwrap() > 1_000_000);
     }

@@ -12,8 +12,7 @@ pub use cpu::Footprint;
 
 use crate::error::Result;
 use crate::matrix::Dense;
-use crate::model::{LayerWeights, mean_of_layers};
-use crate::settings::Config;
+use crate::model::LayerWeights;
 
 /// A stage of training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,17 +155,7 @@ pub trait Engine: std::fmt::Debug + Send + Sync {
         Ok(layers)
     }
 
-    /// The final embedding: the mean over the layers as the settings weigh them.
-    fn embed_mean(&mut self, config: &Config) -> Result<Dense> {
-        let mut mean = Dense::zeros(self.nodes(), config.settings().dim);
-        self.embed(&mut |first, blocks| {
-            mean.put(first, &mean_of_layers(&blocks));
-            Ok(())
-        })?;
-        Ok(mean)
-    }
-
-    /// The same of some nodes alone.
+    /// Those of some nodes alone.
     fn embed_some(&mut self, nodes: &[u32]) -> Result<Vec<Dense>>;
 
     /// A copy of the weights.

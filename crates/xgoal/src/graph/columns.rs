@@ -102,7 +102,7 @@ pub(crate) fn moments(attributes: &Matrix) -> Vec<Moments> {
     };
     match attributes {
         Matrix::Sparse(m) => {
-            m.indices().iter().zip(m.values()).for_each(|(c, v)| add(*c as usize, *v));
+            m.indices().iter().zip(m.values()).for_each(|(c, v)| add(*c as usize, v));
         }
         Matrix::Dense(m) => (0..m.rows())
             .for_each(|r| m.row(r).iter().enumerate().for_each(|(column, v)| add(column, *v))),

@@ -40,7 +40,7 @@ struct Scaled<'a>(&'a Csr, f64);
 
 impl<'a> Scaled<'a> {
     fn new(layer: &'a Csr) -> Self {
-        let sum: f64 = layer.values().iter().map(|w| f64::from(w.abs())).sum();
+        let sum: f64 = layer.values().map(|w| f64::from(w.abs())).sum();
         Self(layer, sum / layer.nnz() as f64)
     }
 }

@@ -102,7 +102,7 @@ impl Mix {
     fn csr(self, m: &Csr) -> Self {
         self.words(m.indptr().iter().map(|p| *p as u64))
             .words(m.indices().iter().map(|c| u64::from(*c)))
-            .words(m.values().iter().map(|v| v.to_bits().into()))
+            .words(m.values().map(|v| v.to_bits().into()))
     }
 }
 

@@ -29,6 +29,7 @@ use crate::matrix::{Csr, Dense, Matrix};
 use crate::random::{Purpose, Stream};
 use features::FeatureSpace;
 use std::collections::{BTreeSet, HashSet};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -243,8 +244,11 @@ impl MultiplexGraph {
 
     /// Gives the nodes whole numbers as ids, which formats with types write as numbers again.
     pub fn with_integer_ids(mut self, ids: &[i64]) -> Result<Self> {
-        self = self.with_ids(ids.iter().map(i64::to_string).collect())?;
-        self.held_mut().integer_ids = true;
+        // Sorting numbers takes a fraction of what sorting their digits does.
+        check_ids(ids, self.nodes())?;
+        let held = self.held_mut();
+        held.ids = Some(ids.iter().map(i64::to_string).collect());
+        held.integer_ids = true;
         Ok(self)
     }
 
@@ -429,9 +433,9 @@ impl MultiplexGraph {
 }
 
 /// Refuses ids that do not stand for so many nodes, one for each.
-pub(crate) fn check_ids(ids: &[String], nodes: usize) -> Result<()> {
+pub(crate) fn check_ids<T: Ord + Display>(ids: &[T], nodes: usize) -> Result<()> {
     same_length("ids", ids.len(), nodes)?;
-    let mut sorted: Vec<&String> = ids.iter().collect();
+    let mut sorted: Vec<&T> = ids.iter().collect();
     sorted.sort_unstable();
     match sorted.windows(2).find(|w| w[0] == w[1]) {
         Some(pair) => Err(Error::Data(format!("the id `{}` stands for two nodes", pair[0]))),
@@ -447,9 +451,13 @@ fn same_length(what: &str, length: usize, nodes: usize) -> Result<()> {
 }
 
 fn check_finite(what: &str, matrix: &Csr) -> Result<()> {
-    let Some(at) = matrix.values().iter().position(|v| !v.is_finite()) else { return Ok(()) };
-    let row = matrix.indptr().partition_point(|p| *p <= at) - 1;
-    Err(non_finite(what, row, matrix.indices()[at] as usize, matrix.values()[at]))
+    (0..matrix.rows()).try_for_each(|r| {
+        let (columns, values) = matrix.row(r);
+        match values.iter().position(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(at) => Err(non_finite(what, r, columns[at] as usize, values[at])),
+        }
+    })
 }
 
 fn non_finite(what: &str, row: usize, column: usize, value: f32) -> Error {

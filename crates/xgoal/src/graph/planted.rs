@@ -132,9 +132,8 @@ impl Planted {
     fn layer(&self, v: usize) -> Result<Layer> {
         let mut edges = Vec::with_capacity(self.nodes * self.degree);
         self.layer_edges(v).each(0..self.nodes, |a, b| edges.extend([(a, b, 1.0), (b, a, 1.0)]));
-        let mut adjacency = Csr::from_triplets(self.nodes, self.nodes, edges)?;
         // The same pair drawn twice is one edge.
-        adjacency.values_mut().fill(1.0);
+        let (adjacency, _) = Csr::gather(self.nodes, self.nodes, edges, |one, _| one);
         Ok(Layer { name: self.layer_name(v), adjacency })
     }
 

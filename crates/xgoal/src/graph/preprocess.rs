@@ -67,7 +67,7 @@ impl Normalized<'_> {
 
     /// Whether every entry is 1 before normalisation.
     pub fn is_binary(&self) -> bool {
-        self.weights.values().iter().all(|v| *v == 1.0)
+        self.weights.values().all(|v| v == 1.0)
     }
 
     /// The factor of each node.
@@ -408,7 +408,7 @@ mod tests {
     fn huge_weights_normalise_and_negative_ones_are_refused() {
         let g = graph(vec![(0, 1, 1e30), (1, 0, 1e30), (2, 2, 1e30)]);
         let out = preprocessing(AttributeNorm::L1).apply(&g).unwrap();
-        assert_eq!(out.layers[0].map(|v| v).values(), [1.0, 1.0, 1.0]);
+        assert_eq!(out.layers[0].map(|v| v).values().collect::<Vec<_>>(), [1.0, 1.0, 1.0]);
         let negative = graph(vec![(1, 2, -1.0)]);
         let message = preprocessing(AttributeNorm::L1).apply(&negative).unwrap_err().to_string();
         assert!(message.contains("layer `a`: weight -1 at row 1, column 2"), "{message}");

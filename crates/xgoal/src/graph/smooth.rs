@@ -65,7 +65,7 @@ pub(crate) fn averaging(layers: &[&Csr]) -> Csr {
 
 /// One over the mean size of a layer's weights.
 fn per_mean(layer: &Csr) -> f64 {
-    let stored = layer.values().iter().map(|w| f64::from(w.abs())).filter(|w| *w > 0.0);
+    let stored = layer.values().map(|w| f64::from(w.abs())).filter(|w| *w > 0.0);
     let (count, sum) = stored.fold((0.0, 0.0), |(count, sum), w| (count + 1.0, sum + w));
     if sum > 0.0 { count / sum } else { 0.0 }
 }
@@ -101,7 +101,7 @@ mod tests {
             (2, 2, 0.75),
         ]);
         assert_eq!((average.indptr(), average.indices()), (expected.indptr(), expected.indices()));
-        for (a, b) in average.values().iter().zip(expected.values()) {
+        for (a, b) in average.values().zip(expected.values()) {
             assert!((a - b).abs() < 1e-7, "{average:?}");
         }
     }

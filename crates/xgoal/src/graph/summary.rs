@@ -95,9 +95,8 @@ impl MultiplexGraph {
 
     fn negative_weights(&self) -> impl Iterator<Item = String> {
         self.layers().iter().filter_map(|layer| {
-            let weights = layer.adjacency.values();
-            let negative = weights.iter().filter(|v| **v < 0.0).count();
-            let (name, all) = (quoted(&layer.name), weights.len());
+            let negative = layer.adjacency.values().filter(|v| *v < 0.0).count();
+            let (name, all) = (quoted(&layer.name), layer.adjacency.nnz());
             (negative > 0).then(|| {
                 format!(
                     "layer {name} has negative weights ({negative} of {all}); training will refuse \

@@ -37,10 +37,12 @@ pub fn write_keeping(
     previous: &Path,
     content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<()> {
-    let file = beside(path, |file| buffered(file, content))?;
+    let mut file = Pending::beside(path)?;
+    file.write(|file| buffered(file, content))?;
+    file.sync()?;
     match std::fs::rename(path, previous) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io(previous, e)),
-        _ => put(file, path),
+        _ => file.persist(),
     }
 }
 
@@ -49,9 +51,59 @@ pub fn write_seekable(
     path: &Path,
     content: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<()> {
-    let path = &behind_links(path)?;
-    check_replaceable(path)?;
-    put(beside(path, content)?, path)
+    let mut file = Pending::new(path)?;
+    file.write(content)?;
+    file.put()
+}
+
+/// A file that is written bit by bit beside its target, and goes where it is not [put](Self::put) into its place.
+#[derive(Debug)]
+pub struct Pending {
+    path: PathBuf,
+    file: tempfile::NamedTempFile,
+}
+
+impl Pending {
+    /// An empty file for a target, which may be a link.
+    pub fn new(path: &Path) -> Result<Self> {
+        let path = &behind_links(path)?;
+        check_replaceable(path)?;
+        Self::beside(path)
+    }
+
+    fn beside(path: &Path) -> Result<Self> {
+        let folder = folder_of(path);
+        let prefix = temporary_prefix(path);
+        let mut temporary = tempfile::Builder::new();
+        let temporary = temporary.prefix(&prefix).rand_bytes(RANDOM).permissions_like_a_new_file();
+        let file =
+            unfinished::begin(|| temporary.tempfile_in(folder), |file| file.path().to_path_buf())
+                .map_err(|e| refusal(folder, e))?;
+        Ok(Self { path: path.to_path_buf(), file })
+    }
+
+    /// Writes more of it; nothing is buffered here.
+    pub fn write<T>(&mut self, content: impl FnOnce(&mut File) -> std::io::Result<T>) -> Result<T> {
+        content(self.file.as_file_mut()).map_err(|e| Error::io(&self.path, e))
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.file.as_file().sync_all().map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Puts it into its place.
+    pub fn put(self) -> Result<()> {
+        self.sync()?;
+        self.persist()
+    }
+
+    fn persist(self) -> Result<()> {
+        let Self { path, file } = self;
+        let begun = file.path().to_path_buf();
+        unfinished::complete(&begun, || file.persist(&path))
+            .map_err(|e| Error::io(&path, e.error))?;
+        sync_folder(folder_of(&path))
+    }
 }
 
 /// Takes away what a killed process left of writing this file. Nobody else may be writing it.
@@ -96,30 +148,6 @@ fn buffered(
     let mut writer = BufWriter::new(file);
     content(&mut writer)?;
     writer.flush()
-}
-
-/// A temporary file beside `path`, written and synced.
-fn beside(
-    path: &Path,
-    content: impl FnOnce(&mut File) -> std::io::Result<()>,
-) -> Result<tempfile::NamedTempFile> {
-    let error = |e| Error::io(path, e);
-    let folder = folder_of(path);
-    let prefix = temporary_prefix(path);
-    let mut temporary = tempfile::Builder::new();
-    let temporary = temporary.prefix(&prefix).rand_bytes(RANDOM).permissions_like_a_new_file();
-    let mut file =
-        unfinished::begin(|| temporary.tempfile_in(folder), |file| file.path().to_path_buf())
-            .map_err(|e| refusal(folder, e))?;
-    content(file.as_file_mut()).map_err(error)?;
-    file.as_file().sync_all().map_err(error)?;
-    Ok(file)
-}
-
-fn put(file: tempfile::NamedTempFile, path: &Path) -> Result<()> {
-    let begun = file.path().to_path_buf();
-    unfinished::complete(&begun, || file.persist(path)).map_err(|e| Error::io(path, e.error))?;
-    sync_folder(folder_of(path))
 }
 
 /// The file that a path leads to, where it is a link.
@@ -247,9 +275,9 @@ mod tests {
         let long = "ü".repeat(100);
         for target in ["state", &long] {
             let path = folder.path().join(target);
-            let litter = beside(&path, |_| Ok(())).unwrap().keep().unwrap().1;
-            let other = beside(&folder.path().join("another"), |_| Ok(())).unwrap();
-            let longer = beside(&folder.path().join(format!("{target}-b")), |_| Ok(())).unwrap();
+            let litter = Pending::beside(&path).unwrap().file.keep().unwrap().1;
+            let other = Pending::beside(&folder.path().join("another")).unwrap().file;
+            let longer = Pending::beside(&folder.path().join(format!("{target}-b"))).unwrap().file;
             clear(&path).unwrap();
             assert!(!litter.exists() && other.path().exists());
             // A long name is told from others by its beginning only.

@@ -185,7 +185,7 @@ fn as_matrix(name: &str, array: Array) -> Result<Matrix> {
 
 /// Edges are what is not zero, however the file stores them.
 fn without_zeros(matrix: Csr) -> Csr {
-    if matrix.values().iter().all(|v| *v != 0.0) {
+    if matrix.values().all(|v| v != 0.0) {
         return matrix;
     }
     let (rows, cols) = (matrix.rows(), matrix.cols());

@@ -107,13 +107,57 @@ impl<'a> Tensors<'a> {
                 Ok(())
             })?;
         }
-        metadata.insert(CHECKSUM.to_string(), format!("{:08x}", hash.finalize()));
-        let mut header = header(&infos, &metadata);
-        header.resize(header.len().next_multiple_of(8), b' ');
-        writer.write_all(&(header.len() as u64).to_le_bytes())?;
-        writer.write_all(&header)?;
+        writer.write_all(&beginning(&infos, &mut metadata, hash))?;
         self.0.values().try_for_each(|(_, values)| values.each_chunk(|b| writer.write_all(b)))
     }
+}
+
+/// A file of one matrix whose rows come one after the other.
+#[derive(Debug)]
+pub(crate) struct MatrixFile {
+    name: String,
+    info: TensorInfo,
+    metadata: BTreeMap<String, String>,
+    hash: crc32fast::Hasher,
+}
+
+impl MatrixFile {
+    pub fn new(name: &str, shape: (usize, usize), metadata: BTreeMap<String, String>) -> Self {
+        let data_offsets = (0, 4 * shape.0 * shape.1);
+        let info = TensorInfo { dtype: Dtype::F32, shape: vec![shape.0, shape.1], data_offsets };
+        let mut hash = crc32fast::Hasher::new();
+        hash.update(&header(&BTreeMap::from([(name, info.clone())]), &metadata));
+        Self { name: name.to_owned(), info, metadata, hash }
+    }
+
+    /// What comes before the rows. The checksum is that of the rows so far: once they are there, the beginning is written again.
+    pub fn beginning(&mut self) -> Vec<u8> {
+        let infos = BTreeMap::from([(self.name.as_str(), self.info.clone())]);
+        beginning(&infos, &mut self.metadata, self.hash.clone())
+    }
+
+    /// The next rows.
+    pub fn rows(&mut self, writer: &mut dyn Write, rows: &Dense) -> io::Result<()> {
+        Values::F32(rows.values()).each_chunk(|bytes| {
+            self.hash.update(bytes);
+            writer.write_all(bytes)
+        })
+    }
+}
+
+/// The length of the header, and the header with the checksum.
+fn beginning(
+    infos: &BTreeMap<&str, TensorInfo>,
+    metadata: &mut BTreeMap<String, String>,
+    hash: crc32fast::Hasher,
+) -> Vec<u8> {
+    metadata.insert(CHECKSUM.to_string(), format!("{:08x}", hash.finalize()));
+    let header = header(infos, metadata);
+    let length = header.len().next_multiple_of(8);
+    let mut bytes = (length as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(&header);
+    bytes.resize(8 + length, b' ');
+    bytes
 }
 
 /// The metadata, then the tensors by name.

@@ -10,17 +10,53 @@ use crate::error::{Error, ParseError, Result};
 ///                          values  = [5, 7, 9]
 /// ```
 ///
-/// Column indices rise strictly within a row, so there are no duplicates. Stored zeros are allowed.
-#[derive(Debug, Clone, PartialEq)]
+/// Column indices rise strictly within a row, so there are no duplicates. Stored zeros are allowed. Where all values are the
+/// same, as in a layer without weights, they take no room.
+#[derive(Debug, Clone)]
 pub struct Csr<T = f32> {
     rows: usize,
     cols: usize,
     indptr: Vec<usize>,
     indices: Vec<u32>,
-    values: Vec<T>,
+    values: Values<T>,
 }
 
-impl<T: Copy + Default> Csr<T> {
+#[derive(Debug, Clone)]
+enum Values<T> {
+    /// One for each entry.
+    Each(Vec<T>),
+    /// The same for all, as often as the longest row has entries: every row is a slice of it.
+    Same(Vec<T>),
+}
+
+impl<T: Copy + Default + PartialEq> Values<T> {
+    fn of(mut each: Vec<T>, indptr: &[usize]) -> Self {
+        match each.first().copied() {
+            // A zero may be one with a sign.
+            Some(first) if first != T::default() && each.iter().all(|v| *v == first) => {
+                each.truncate(longest(indptr));
+                each.shrink_to_fit();
+                Self::Same(each)
+            }
+            _ => Self::Each(each),
+        }
+    }
+}
+
+/// Entries of the longest row.
+fn longest(indptr: &[usize]) -> usize {
+    indptr.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
+}
+
+impl<T: Copy + Default + PartialEq> PartialEq for Csr<T> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.rows, self.cols, &self.indptr, &self.indices)
+            == (other.rows, other.cols, &other.indptr, &other.indices)
+            && self.values().eq(other.values())
+    }
+}
+
+impl<T: Copy + Default + PartialEq> Csr<T> {
     /// Checks and wraps the three arrays. Rows whose columns do not rise strictly are refused.
     pub fn try_new(
         rows: usize,
@@ -67,12 +103,14 @@ impl<T: Copy + Default> Csr<T> {
                 )));
             }
         }
+        let values = Values::of(values, &indptr);
         Ok(Self { rows, cols, indptr, indices, values })
     }
 
     /// A matrix without stored entries.
     pub fn empty(rows: usize, cols: usize) -> Self {
-        Self { rows, cols, indptr: vec![0; rows + 1], indices: Vec::new(), values: Vec::new() }
+        let values = Values::Each(Vec::new());
+        Self { rows, cols, indptr: vec![0; rows + 1], indices: Vec::new(), values }
     }
 
     /// Number of rows.
@@ -101,24 +139,51 @@ impl<T: Copy + Default> Csr<T> {
     }
 
     /// Value of each stored entry.
-    pub fn values(&self) -> &[T] {
-        &self.values
+    pub fn values(&self) -> impl Iterator<Item = T> {
+        (0..self.rows).flat_map(|r| self.row(r).1.iter().copied())
     }
 
-    /// Values to be changed in place; the pattern stays.
+    /// The value of all entries, where they have the same and there is one.
+    pub fn same_value(&self) -> Option<T> {
+        match &self.values {
+            Values::Same(same) => same.first().copied(),
+            Values::Each(_) => None,
+        }
+    }
+
+    /// Values to be changed in place; the pattern stays. Each entry has one of its own from now on.
     pub fn values_mut(&mut self) -> &mut [T] {
-        &mut self.values
+        if let Values::Same(same) = &self.values {
+            self.values = Values::Each(vec![same[0]; self.indices.len()]);
+        }
+        let (Values::Each(values) | Values::Same(values)) = &mut self.values;
+        values
+    }
+
+    /// Bytes it takes.
+    pub fn bytes(&self) -> u64 {
+        let (Values::Each(values) | Values::Same(values)) = &self.values;
+        (size_of_val(&self.indptr[..]) + size_of_val(&self.indices[..]) + size_of_val(&values[..]))
+            as u64
     }
 
     /// Row pointers, column indices and values.
     pub fn into_parts(self) -> (Vec<usize>, Vec<u32>, Vec<T>) {
-        (self.indptr, self.indices, self.values)
+        let values = match self.values {
+            Values::Each(values) => values,
+            Values::Same(same) => vec![same[0]; self.indices.len()],
+        };
+        (self.indptr, self.indices, values)
     }
 
     /// Columns and values of one row.
     pub fn row(&self, r: usize) -> (&[u32], &[T]) {
         let range = self.indptr[r]..self.indptr[r + 1];
-        (&self.indices[range.clone()], &self.values[range])
+        let columns = &self.indices[range.clone()];
+        match &self.values {
+            Values::Each(values) => (columns, &values[range]),
+            Values::Same(same) => (columns, &same[..columns.len()]),
+        }
     }
 
     /// The transpose, and for each of its entries the position of that entry in `self`.
@@ -144,12 +209,17 @@ impl<T: Copy + Default> Csr<T> {
         }
         let mut next = indptr.clone();
         let mut indices = vec![0u32; self.nnz()];
-        let mut values = vec![T::default(); self.nnz()];
+        let mut values = match &self.values {
+            Values::Each(values) => Values::Each(vec![T::default(); values.len()]),
+            Values::Same(same) => Values::Same(vec![same[0]; longest(&indptr)]),
+        };
         for r in 0..self.rows {
             for at in self.indptr[r]..self.indptr[r + 1] {
                 let slot = &mut next[self.indices[at] as usize];
                 indices[*slot] = r as u32;
-                values[*slot] = self.values[at];
+                if let (Values::Each(from), Values::Each(to)) = (&self.values, &mut values) {
+                    to[*slot] = from[at];
+                }
                 moved(*slot, at);
                 *slot += 1;
             }
@@ -166,16 +236,17 @@ impl<T: Copy + Default> Csr<T> {
 
     /// The entries, by row and column, that are to be kept.
     pub(crate) fn filtered(&self, keep: impl Fn(u32, u32) -> bool) -> Self {
-        let mut kept = Self::empty(self.rows, self.cols);
+        let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for r in 0..self.rows {
             let (columns, row) = self.row(r);
             for (c, v) in columns.iter().zip(row).filter(|(c, _)| keep(r as u32, **c)) {
-                kept.indices.push(*c);
-                kept.values.push(*v);
+                indices.push(*c);
+                values.push(*v);
             }
-            kept.indptr[r + 1] = kept.indices.len();
+            indptr.push(indices.len());
         }
-        kept
+        let values = Values::of(values, &indptr);
+        Self { rows: self.rows, cols: self.cols, indptr, indices, values }
     }
 
     /// The same pattern with every value mapped.
@@ -195,7 +266,7 @@ impl<T: Copy + Default> Csr<T> {
             cols: self.cols,
             indptr: self.indptr.clone(),
             indices: self.indices.clone(),
-            values,
+            values: Values::Each(values),
         }
     }
 }
@@ -214,15 +285,16 @@ impl Csr<f32> {
 
     /// The non-zeros of a dense matrix.
     pub fn from_dense(dense: &Dense) -> Self {
-        let mut matrix = Csr::empty(dense.rows(), dense.cols());
+        let (mut indptr, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
         for r in 0..dense.rows() {
             for (c, v) in dense.row(r).iter().enumerate().filter(|(_, v)| **v != 0.0) {
-                matrix.indices.push(c as u32);
-                matrix.values.push(*v);
+                indices.push(c as u32);
+                values.push(*v);
             }
-            matrix.indptr[r + 1] = matrix.indices.len();
+            indptr.push(indices.len());
         }
-        matrix
+        let values = Values::of(values, &indptr);
+        Self { rows: dense.rows(), cols: dense.cols(), indptr, indices, values }
     }
 }
 
@@ -239,7 +311,7 @@ mod tests {
         assert_eq!(small().indptr(), [0, 1, 3]);
         assert_eq!(small().indices(), [1, 0, 2]);
         let summed = Csr::from_triplets(1, 1, vec![(0, 0, 1.0), (0, 0, 2.0)]).unwrap();
-        assert_eq!(summed.values(), [3.0]);
+        assert_eq!(summed.row(0).1, [3.0]);
         assert!(Csr::from_triplets(1, 1, vec![(0, 1, 1.0)]).is_err());
     }
 
@@ -249,10 +321,34 @@ mod tests {
         let (t, positions) = m.transpose_with_positions();
         assert_eq!((t.rows(), t.cols()), (3, 2));
         assert_eq!(t.row(2), (&[1u32][..], &[9.0f32][..]));
-        for (at, &p) in positions.iter().enumerate() {
-            assert_eq!(t.values()[at], m.values()[p as usize]);
-        }
+        let values: Vec<f32> = m.values().collect();
+        assert!(t.values().zip(&positions).all(|(v, p)| v == values[*p as usize]));
         assert_eq!(t.transpose(), m);
+    }
+
+    #[test]
+    fn values_that_are_the_same_take_no_room_and_are_there_all_the_same() {
+        let entries = |last: f32| vec![(0, 1, 2.0), (0, 2, 2.0), (1, 0, last), (1, 2, 2.0)];
+        let of = |last| Csr::from_triplets(2, 3, entries(last)).unwrap();
+        let (same, mixed) = (of(2.0), of(3.0));
+        assert_eq!((same.same_value(), mixed.same_value()), (Some(2.0), None));
+        assert_eq!(mixed.bytes() - same.bytes(), 2 * 4);
+        assert_eq!(same.values().collect::<Vec<_>>(), [2.0; 4]);
+        assert_eq!(same.row(1), (&[0u32, 2][..], &[2.0f32, 2.0][..]));
+        // The longest row of the transpose is another one.
+        let wide = Csr::from_triplets(3, 1, (0..3).map(|r| (r, 0, 2.0)).collect()).unwrap();
+        assert_eq!(wide.transpose().row(0).1, [2.0; 3]);
+        assert_eq!(wide.transpose().transpose(), wide);
+        assert_eq!(same.clone().into_parts().2, [2.0; 4]);
+        assert_eq!(same.map(|v| v), same);
+        let (mut one, mut other) = (same.clone(), mixed.clone());
+        one.values_mut()[2] = 3.0;
+        assert_eq!(one, mixed);
+        other.values_mut()[2] = 2.0;
+        assert_eq!(other, same);
+        assert_eq!(mixed.filtered(|r, c| (r, c) != (1, 0)).same_value(), Some(2.0));
+        let zeros = Csr::try_new(1, 2, vec![0, 2], vec![0, 1], vec![0.0f32, -0.0]).unwrap();
+        assert_eq!(zeros.same_value(), None);
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Matrix {
     /// Number of entries that are not zero.
     pub fn nonzeros(&self) -> usize {
         match self {
-            Matrix::Sparse(m) => m.values().iter().filter(|v| **v != 0.0).count(),
+            Matrix::Sparse(m) => m.values().filter(|v| *v != 0.0).count(),
             Matrix::Dense(m) => m.values().iter().filter(|v| **v != 0.0).count(),
         }
     }

@@ -33,7 +33,7 @@ use self::metrics::Metrics;
 use crate::engine::{Engine, EngineState};
 use crate::error::{Error, Result};
 use crate::graph::Fingerprint;
-use crate::io::embeddings::{self, Format, Rows};
+use crate::io::embeddings::{self, Format, Rows, Writer};
 use crate::io::state::State;
 use crate::io::tensorboard::EventFile;
 use crate::io::{atomic, model, target};
@@ -330,17 +330,21 @@ impl Run {
         write_config(&self.folder, trainer.config(), trainer.progress())
     }
 
-    /// Writes what was learnt. The states go once training is over.
+    /// Where the embeddings go, rows of so many numbers.
+    pub fn embeddings<'a>(&self, columns: usize, rows: Rows<'a>) -> Result<Writer<'a>> {
+        self.lock.check()?;
+        Writer::new(&embeddings_file(&self.folder, self.format), self.format, columns, rows)
+    }
+
+    /// Writes what was learnt; the embeddings are in their writer. The states go once training is over.
     pub fn finish(
         &mut self,
+        embeddings: Writer<'_>,
         model: &Model,
-        mean: &Dense,
-        rows: Rows<'_>,
         interrupted: bool,
     ) -> Result<()> {
         self.lock.check()?;
-        let file = embeddings_file(&self.folder, self.format);
-        let written = embeddings::write(&file, self.format, mean, rows)?;
+        let written = embeddings.finish()?;
         self.lock.check()?;
         // A run that went on in another format keeps one file of embeddings.
         for other in embeddings_files(&self.folder) {

@@ -1,11 +1,10 @@
 //! A run folder as the place where a training's results go.
 
-use super::{Plan, Sink};
+use super::{Outcome, Plan, Sink};
 use crate::error::Result;
 use crate::graph::Fingerprint;
 use crate::io::embeddings::{Format, Rows};
 use crate::io::state::SavedState;
-use crate::matrix::Dense;
 use crate::model::Model;
 use crate::run::{Cadence, Run, Saves, Unfinished};
 use crate::settings::Config;
@@ -155,7 +154,11 @@ impl Sink for RunFolder<'_> {
         self.with_run(|run, _| run.save(trainer))
     }
 
-    fn finish(&mut self, model: &Model, mean: &Dense, interrupted: bool) -> Result<()> {
-        self.with_run(|run, rows| run.finish(model, mean, rows, interrupted))
+    fn finish(&mut self, outcome: &mut Outcome) -> Result<()> {
+        self.with_run(|run, rows| {
+            let mut writer = run.embeddings(outcome.model.config().settings().dim, rows)?;
+            outcome.each_block(|block| writer.push(block))?;
+            run.finish(writer, &outcome.model, outcome.interrupted)
+        })
     }
 }

@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::graph::{MultiplexGraph, Witness};
 use crate::kmeans;
 use crate::matrix::Dense;
-use crate::model::{Model, Origin};
+use crate::model::{Model, Origin, mean_of_layers};
 use crate::real::View;
 use crate::settings::{Config, Decision};
 use crate::train::{EpochRecord, Progress, StageReport, Trainer, finds_prototypes};
@@ -67,13 +67,12 @@ pub struct Session<S> {
     stopped: bool,
 }
 
-/// What a training came to.
+/// What a training came to. Embeddings are encoded when they are asked for, so that those who want some rows at a time, as
+/// a run folder does, need no room for all of them.
 #[derive(Debug)]
 pub struct Outcome {
     /// The weights, with the settings as they were resolved.
     pub model: Model,
-    /// The final embedding: a row per node, the mean over the layers.
-    pub embeddings: Dense,
     /// One report per stage that has begun.
     pub stages: Vec<StageReport>,
     /// Whether it was finished before its end.
@@ -82,6 +81,23 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The final embedding: a row per node, the mean over the layers.
+    pub fn embeddings(&mut self) -> Result<Dense> {
+        let mut all = Dense::zeros(self.engine.nodes(), self.model.config().settings().dim);
+        let mut first = 0;
+        self.each_block(|block| {
+            all.put(first, block);
+            first += block.rows();
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The same, some rows after the others.
+    pub fn each_block(&mut self, mut with: impl FnMut(&Dense) -> Result<()>) -> Result<()> {
+        self.engine.embed(&mut |_, layers| with(&mean_of_layers(&layers)))
+    }
+
     /// Each layer's own embeddings.
     pub fn layers(&mut self) -> Result<Vec<Dense>> {
         self.engine.embed_layers()
@@ -212,11 +228,11 @@ impl<S: Sink> Session<S> {
             self.sink.interrupted(&self.trainer)?;
         }
         let config = self.trainer.resolved();
-        let mut engine = self.trainer.into_engine()?;
-        let embeddings = engine.embed_mean(&config)?;
+        let engine = self.trainer.into_engine()?;
         let model = Model::trained(config, engine.weights()?, &self.origin)?;
-        self.sink.finish(&model, &embeddings, interrupted)?;
-        Ok(Outcome { model, embeddings, stages, interrupted, engine })
+        let mut outcome = Outcome { model, stages, interrupted, engine };
+        self.sink.finish(&mut outcome)?;
+        Ok(outcome)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Plan<'a> {
     config: Config,
     limits: Limits,
     memory: OnceLock<MemoryEstimate>,
+    /// Bytes that finding structure took, where it was found for this plan.
+    before: u64,
     signals: OnceLock<Vec<Signal>>,
 }
 
@@ -82,14 +84,14 @@ impl<'a> Plan<'a> {
             true => graph,
             false => Cow::Owned(graph.into_owned().select_layers(&names)?),
         };
-        let (config, graph) = structured(config, graph.into_owned(), asked, limits.memory)?;
-        Ok(Self::of(graph, config, limits))
+        let (config, graph, before) = structured(config, graph.into_owned(), asked, limits.memory)?;
+        Ok(Self { before, ..Self::of(graph, config, limits) })
     }
 
     /// A graph as it is configured, without a look at it.
     pub fn of(graph: impl Into<Cow<'a, MultiplexGraph>>, config: Config, limits: Limits) -> Self {
         let (memory, signals) = (OnceLock::new(), OnceLock::new());
-        Self { graph: graph.into(), config, limits, memory, signals }
+        Self { graph: graph.into(), config, limits, memory, before: 0, signals }
     }
 
     /// The same graph and layers by other settings; the graph is looked at once for all of them.
@@ -103,8 +105,9 @@ impl<'a> Plan<'a> {
             ..Asked::of(&settings)
         };
         let config = settings.fit_by(&self.graph, signals)?;
-        let (config, graph) = structured(config, self.graph().clone(), asked, self.limits.memory)?;
-        Ok(Plan::of(graph, config, self.limits))
+        let limit = self.limits.memory;
+        let (config, graph, before) = structured(config, self.graph().clone(), asked, limit)?;
+        Ok(Plan { before, ..Plan::of(graph, config, self.limits) })
     }
 
     /// The same graph by another configuration of its layers.
@@ -114,7 +117,7 @@ impl<'a> Plan<'a> {
 
     /// Refuses what would not fit into memory.
     pub fn check(&self) -> Result<()> {
-        self.memory().check(self.limits.memory)
+        self.training().check(self.limits.memory)
     }
 
     /// The graph with the layers that are to be trained.
@@ -132,8 +135,13 @@ impl<'a> Plan<'a> {
         self.config.decisions()
     }
 
-    /// What the training takes.
-    pub fn memory(&self) -> &MemoryEstimate {
+    /// What planning and training take.
+    pub fn memory(&self) -> MemoryEstimate {
+        self.training().clone().at_least(self.before)
+    }
+
+    /// What the training takes; planning is over.
+    fn training(&self) -> &MemoryEstimate {
         let of = || MemoryEstimate::of(self.limits.backend, &self.graph, self.config.settings());
         self.memory.get_or_init(of)
     }
@@ -183,28 +191,28 @@ impl Asked {
     }
 }
 
-/// Settings and graph with as much structure beside the attributes as is asked for, or pays.
+/// Settings and graph with as much structure beside the attributes as is asked for, or pays, and the bytes that finding it took.
 fn structured(
     config: Config,
     graph: MultiplexGraph,
     asked: Asked,
     limit: Option<u64>,
-) -> Result<(Config, MultiplexGraph)> {
+) -> Result<(Config, MultiplexGraph, u64)> {
     let (columns, weight) = (asked.structure, asked.weight);
     let wanted = columns.unwrap_or(COLUMNS);
     if wanted == 0 || weight == Some(0.0) {
-        return Ok((config.with_structure(0, 1.0), graph.without_structure()));
+        return Ok((config.with_structure(0, 1.0), graph.without_structure(), 0));
     }
-    let graph = match graph.structure() {
-        Some(structure) if structure.cols() == wanted => graph,
+    let (graph, bytes) = match graph.structure() {
+        Some(structure) if structure.cols() == wanted => (graph, 0),
         _ => {
-            MemoryEstimate::check_structure(&graph, wanted, limit)?;
+            let bytes = MemoryEstimate::check_structure(&graph, wanted, limit)?;
             let structure = graph.find_structure(wanted)?;
-            graph.with_structure(Arc::new(structure))?
+            (graph.with_structure(Arc::new(structure))?, bytes)
         }
     };
     if let Some(weight) = weight {
-        return Ok((asked.with(config, wanted, weight), graph));
+        return Ok((asked.with(config, wanted, weight), graph, bytes));
     }
     let structure = graph.structure().expect("just put there");
     let found = graph.share_of(structure, &config.preprocessing());
@@ -215,7 +223,7 @@ fn structured(
         );
         let config = config.with_structure(0, 1.0);
         let decision = Decision::new(When::Start, "structure", 0, why);
-        return Ok((config.decided(decision), graph.without_structure()));
+        return Ok((config.decided(decision), graph.without_structure(), bytes));
     }
     // To four digits, as it is written.
     let weight = (1e4 * found.weight).round() / 1e4;
@@ -232,7 +240,7 @@ fn structured(
     let kept = format_bytes(4 * (structure.values().len() + 2 * graph.nodes()) as u64);
     let why = format!("{why}; the model keeps {wanted} numbers a node for it ({kept})");
     let decision = Decision::new(When::Start, "structure_weight", weight, why);
-    Ok((asked.with(config, wanted, weight).decided(decision), graph))
+    Ok((asked.with(config, wanted, weight).decided(decision), graph, bytes))
 }
 
 /// Less likeness than this cannot judge.

@@ -1,9 +1,9 @@
 //! Where the results of a training go.
 
+use super::Outcome;
 use crate::error::Result;
 use crate::graph::Fingerprint;
 use crate::io::state::SavedState;
-use crate::matrix::Dense;
 use crate::model::Model;
 use crate::settings::Config;
 use crate::train::{EpochRecord, Trainer};
@@ -36,8 +36,8 @@ pub trait Sink {
         Ok(())
     }
 
-    /// What was learnt in the end, or so far.
-    fn finish(&mut self, _model: &Model, _mean: &Dense, _interrupted: bool) -> Result<()> {
+    /// What was learnt in the end, or so far. Embeddings are not there as a whole: they are made when they are asked for.
+    fn finish(&mut self, _outcome: &mut Outcome) -> Result<()> {
         Ok(())
     }
 }
@@ -75,8 +75,8 @@ impl<S: Sink> Sink for &mut S {
         (**self).interrupted(trainer)
     }
 
-    fn finish(&mut self, model: &Model, mean: &Dense, interrupted: bool) -> Result<()> {
-        (**self).finish(model, mean, interrupted)
+    fn finish(&mut self, outcome: &mut Outcome) -> Result<()> {
+        (**self).finish(outcome)
     }
 }
 
@@ -102,7 +102,7 @@ impl<S: Sink> Sink for Option<S> {
         self.as_mut().map_or(Ok(()), |sink| sink.interrupted(trainer))
     }
 
-    fn finish(&mut self, model: &Model, mean: &Dense, interrupted: bool) -> Result<()> {
-        self.as_mut().map_or(Ok(()), |sink| sink.finish(model, mean, interrupted))
+    fn finish(&mut self, outcome: &mut Outcome) -> Result<()> {
+        self.as_mut().map_or(Ok(()), |sink| sink.finish(outcome))
     }
 }

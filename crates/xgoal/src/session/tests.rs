@@ -62,8 +62,8 @@ impl Sink for Told {
     fn interrupted(&mut self, _: &Trainer) -> Result<()> {
         self.tell("interrupted")
     }
-    fn finish(&mut self, _: &Model, _: &Dense, interrupted: bool) -> Result<()> {
-        self.tell(if interrupted { "so far" } else { "finish" })
+    fn finish(&mut self, outcome: &mut Outcome) -> Result<()> {
+        self.tell(if outcome.interrupted { "so far" } else { "finish" })
     }
 }
 
@@ -140,9 +140,9 @@ fn stop_and_go_on(plan: &Plan<'_>) {
             left.iter().any(|e| matches!(e, Event::StageEnded(_))),
             epochs % 6 == 0 && epochs > 0
         );
-        let outcome = session.finish().unwrap();
+        let mut outcome = session.finish().unwrap();
         assert_eq!(outcome.interrupted, epochs < 12);
-        assert_eq!(outcome.embeddings.rows(), 80);
+        assert_eq!(outcome.embeddings().unwrap().rows(), 80);
         assert!(path.join("embeddings.npy").exists());
         if epochs == 12 {
             assert!(Run::is_finished(&path));
@@ -158,7 +158,7 @@ fn stop_and_go_on(plan: &Plan<'_>) {
         assert_eq!(session.progress().epochs(), epochs);
         while session.next().unwrap().is_some() {}
         let mut outcome = session.finish().unwrap();
-        assert_eq!(outcome.embeddings, whole.embeddings, "{epochs}");
+        assert_eq!(outcome.embeddings().unwrap(), whole.embeddings().unwrap(), "{epochs}");
         assert_eq!(outcome.layers().unwrap(), whole.layers().unwrap());
         let prototypes = outcome.prototypes().unwrap();
         assert_eq!(prototypes, whole.prototypes().unwrap());
@@ -182,8 +182,8 @@ fn a_training_without_a_folder_is_written_as_a_run_that_lacks_nothing() {
     let plan = planned(&graph);
     let mut session = Session::start(&plan, ()).unwrap();
     while session.next().unwrap().is_some() {}
-    let outcome = session.finish().unwrap();
-    let (model, mean) = (&outcome.model, &outcome.embeddings);
+    let mut outcome = session.finish().unwrap();
+    let (mean, model) = (&outcome.embeddings().unwrap(), &outcome.model);
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");

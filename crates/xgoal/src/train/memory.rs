@@ -54,12 +54,19 @@ impl MemoryEstimate {
         }
     }
 
-    /// Refuses to find structure where that does not fit, by the same limit as training.
+    /// The same where something before took so many bytes.
+    pub(crate) fn at_least(mut self, bytes: u64) -> Self {
+        self.parts.add_planning(bytes);
+        self.bytes = self.parts.sum();
+        self
+    }
+
+    /// Refuses to find structure where that does not fit, by the same limit as training; says what it takes.
     pub(crate) fn check_structure(
         graph: &MultiplexGraph,
         columns: usize,
         limit: Option<u64>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let needed = finding_structure(graph, columns);
         match free(limit) {
             Some(available) if needed > available.bytes => Err(Error::Memory {
@@ -72,7 +79,7 @@ impl MemoryEstimate {
                     "give `structure` fewer columns, or 0 to do without, or use a larger machine"
                         .into(),
             }),
-            _ => Ok(()),
+            _ => Ok(needed),
         }
     }
 

@@ -100,7 +100,7 @@ impl<T: Kernels> Adjacency<T> {
 
     /// How many tiles of bits the layer would take, if it would be held as bits.
     pub fn tiles(matrix: &Csr) -> Option<usize> {
-        let binary = matrix.values().iter().all(|v| *v == 1.0);
+        let binary = matrix.values().all(|v| v == 1.0);
         let count = || Bits::count_tiles(matrix, &RowClasses::of(matrix).of_node);
         (binary && Bits::can_hold(matrix)).then(count).flatten()
     }

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //!     the program           10 MB
-//!     the graph             8 e + 8 N a layer; 8 x + 8 N, or 4 N F if dense; about 40 N for ids and labels
+//!     the graph             8 e + 8 N a layer, 4 e + 8 N without weights; 8 x + 8 N, or 4 N F if dense; about 40 N for ids and
+//!                           labels
 //!     a layer               12 e + 8 N, and 8 e more if it is not symmetric; e/8 for the mask
 //!     a dense 0/1 layer     2048 a tile of 64 x 64 bits, and 4 N d once for all of them
 //!     sparse attributes     20 x + 16 N, and x/8 a layer for the mask
@@ -34,7 +35,7 @@ use super::adjacency::Adjacency;
 use super::attributes::Attributes;
 use super::batch::CAP;
 use super::{ENCODED, SAMPLE};
-use crate::graph::{Layer, MultiplexGraph};
+use crate::graph::{Layer, MultiplexGraph, structure};
 use crate::kmeans;
 use crate::matrix::{Csr, Matrix};
 use crate::model::Seen;
@@ -55,6 +56,8 @@ pub struct Footprint {
     passing: u64,
     /// What looking at the attributes first takes beyond all of these.
     directions: u64,
+    /// What finding structure takes beyond all of these.
+    structure: u64,
 }
 
 impl Footprint {
@@ -63,8 +66,13 @@ impl Footprint {
         self.parts().iter().map(|(_, bytes)| bytes).sum()
     }
 
+    /// Counts what planning took, where that is more than all the rest.
+    pub(crate) fn add_planning(&mut self, bytes: u64) {
+        self.structure += bytes.saturating_sub(self.sum());
+    }
+
     /// What the bytes are for, in words.
-    pub fn parts(&self) -> [(&'static str, u64); 8] {
+    pub fn parts(&self) -> [(&'static str, u64); 9] {
         [
             ("program", PROCESS),
             ("graph", self.graph),
@@ -74,6 +82,7 @@ impl Footprint {
             ("weights", self.weights),
             ("clustering or saving", self.passing),
             ("directions of the attributes", self.directions),
+            ("finding structure", self.structure),
         ]
     }
 }
@@ -170,7 +179,7 @@ impl<'a> Footprints<'a> {
         let points = self.batch.map_or(n, |_| n.min((SAMPLE as u64).max(64 * clusters)));
         let clustering = (8 + 4 * v) * points * d + 6 * points * clusters.min(points) * starts;
         let saving = 16 * weights + if self.batch.is_some() { 0 } else { 4 * n * v };
-        let embedding = 4 * d * (n + v * n.min(self.batch.map_or(n, |_| ENCODED as u64)));
+        let embedding = 4 * d * (v + 1) * n.min(self.batch.map_or(n, |_| ENCODED as u64));
         let weighing = if settings.lambda_c.is_none() {
             let s = n.min(SAMPLE as u64);
             let starts = kmeans::starts_at_a_time(s as usize) as u64;
@@ -180,16 +189,24 @@ impl<'a> Footprints<'a> {
             0
         };
         let room = if self.bits { 4 * n * d } else { 0 };
+        // Attribute entries of the neighbours that are followed, and the node's own.
+        let read = |layer: &Layer| 1 + (layer.adjacency.nnz() as u64 / n).min(CAP as u64);
+        let read: u64 = graph.layers().iter().map(read).sum();
+        let entries = (graph.attributes().stored() as u64 / n + 1) * read;
+        let dense = features.saturating_sub(graph.attributes().cols() as u64);
         let views = match self.batch {
             None => room + 4 * n * d * (3 * v + 2) + 8 * n * v,
             // The views, their gradients, and the rows that meet the weights: a few entries for each that is read.
-            Some(size) => {
-                let read = |layer: &Layer| 1 + (layer.adjacency.nnz() as u64 / n).min(CAP as u64);
-                let read: u64 = graph.layers().iter().map(read).sum();
-                let entries = (graph.attributes().stored() as u64 / n + 1) * read;
-                let dense = features.saturating_sub(graph.attributes().cols() as u64);
-                size * (4 * d * (3 * v + 3) + 64 * entries + 24 * v * dense)
+            Some(size) => size * (4 * d * (3 * v + 3) + 64 * entries + 24 * v * dense),
+        };
+        // Steps over batches start along the directions of a sample, which is gone when they begin.
+        let sampled = match settings.start {
+            Some(Start::Principal) => {
+                let s = n.min(SAMPLE as u64);
+                s * (24 * entries.min(features) + 4 * dense)
+                    + 8 * d.min(features) * (2 * s + 3 * features)
             }
+            _ => 0,
         };
         let footprint = Footprint {
             graph: self.graph_bytes,
@@ -199,7 +216,14 @@ impl<'a> Footprints<'a> {
             weights: 20 * weights + partial,
             passing: clustering.max(saving).max(embedding).max(weighing),
             directions: 0,
+            structure: 0,
         };
+        if self.batch.is_some() {
+            return Footprint {
+                directions: sampled.saturating_sub(footprint.passing),
+                ..footprint
+            };
+        }
         // Before there is anything else.
         let entries = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64);
         let start = (settings.start == Some(Start::Principal))
@@ -222,7 +246,7 @@ pub(crate) fn before(graph: &MultiplexGraph) -> u64 {
 
 fn of_graph(graph: &MultiplexGraph) -> u64 {
     let n = graph.nodes() as u64;
-    let layers = graph.layers().iter().map(|layer| 8 * (layer.adjacency.nnz() as u64 + n));
+    let layers = graph.layers().iter().map(|layer| layer.adjacency.bytes());
     let structure = graph.structure().map_or(0, |s| 4 * s.values().len() as u64);
     40 * n + layers.sum::<u64>() + stored(graph.attributes()) + structure
 }
@@ -231,16 +255,16 @@ fn of_graph(graph: &MultiplexGraph) -> u64 {
 pub(crate) fn finding_structure(graph: &MultiplexGraph, columns: usize) -> u64 {
     let n = graph.nodes() as u64;
     let threads = rayon::current_num_threads() as u64;
-    let tables = 12 * n * columns as u64;
+    let layers: Vec<&Csr> = graph.layers().iter().map(|layer| &layer.adjacency).collect();
     before(graph)
-        + tables
+        + structure::bytes(&layers, columns)
         + MultiplexGraph::share_bytes(n, graph.attributes().cols() as u64, threads)
 }
 
 /// Bytes of attributes as they are in a graph.
 fn stored(attributes: &Matrix) -> u64 {
     match attributes {
-        Matrix::Sparse(m) => 8 * (m.nnz() + m.rows()) as u64,
+        Matrix::Sparse(m) => m.bytes(),
         Matrix::Dense(m) => 4 * m.values().len() as u64,
     }
 }

@@ -78,6 +78,19 @@ pub fn structure(layers: &[&Csr], columns: usize, stream: Stream) -> Result<Dens
     Ok(table)
 }
 
+/// Bytes that finding so many columns takes at most: two tables, a number a node for each layer, and copies of directed layers.
+pub(crate) fn bytes(layers: &[&Csr], columns: usize) -> u64 {
+    let nodes = layers.first().map_or(0, |layer| layer.rows());
+    let width = columns.saturating_add(SPARE).min(nodes);
+    let of_layer = |layer: &&Csr| match relation::is_symmetric(layer) {
+        true => 0,
+        // Every entry in both directions, and the transpose that they are made of.
+        false => 16 * layer.nnz() as u64 + 8 * nodes as u64 + layer.bytes(),
+    };
+    let copies: u64 = layers.iter().map(of_layer).sum();
+    (8 * width + 4 * layers.len()) as u64 * nodes as u64 + copies
+}
+
 /// What turns `F Q` into so many columns of `U |L|^1/2`, given `T = Q^T F Q`: with `T = V L V^T`, U is about `F Q V L^-1`.
 fn scaled_directions(mut projected: Vec<f64>, width: usize, columns: usize) -> Vec<f64> {
     for (i, j) in (0..width).flat_map(|i| (0..i).map(move |j| (i, j))) {

@@ -140,7 +140,7 @@ impl<'a> Relation<'a> {
 
 /// Whether a matrix equals its transpose, but for a chance of about 2^-63: its entries' words, and those of its transpose, have the
 /// same sum.
-fn is_symmetric(matrix: &Csr) -> bool {
+pub(super) fn is_symmetric(matrix: &Csr) -> bool {
     let stream = Stream::new(0, Purpose::Structure);
     let word = |a: usize, b: usize| stream.word((a as u64) << 32 | b as u64);
     let row = |r: usize| {

@@ -141,7 +141,7 @@ impl Folder<'_> {
         let columns = [
             ("id", self.named(rows_of(matrix))),
             ("feature", Values::Chosen(names, matrix.indices().to_vec())),
-            ("value", Values::Floats(matrix.values().to_vec())),
+            ("value", Values::Floats(matrix.values().collect())),
         ];
         table::write(&self.path.join(&file), matrix.nnz(), &columns)?;
         let _ = write!(
@@ -185,12 +185,12 @@ impl Folder<'_> {
         } else {
             m
         };
-        let weighted = m.values().iter().any(|v| *v != 1.0);
+        let weighted = m.values().any(|v| v != 1.0);
         let file = self.file(&layer.name, self.extension)?;
         let mut columns =
             vec![("source", self.named(rows_of(m))), ("target", self.named(m.indices().to_vec()))];
         if weighted {
-            columns.push(("weight", Values::Floats(m.values().to_vec())));
+            columns.push(("weight", Values::Floats(m.values().collect())));
         }
         table::write(&self.path.join(&file), m.nnz(), &columns)?;
         let text = &mut self.manifest;
@@ -258,7 +258,7 @@ fn is_named(matrix: &Csr, names: &[String]) -> bool {
     names.is_sorted_by(|a, b| a < b)
         && names.iter().all(|n| !n.is_empty())
         && there.iter().all(|t| *t)
-        && matrix.values().iter().all(|v| *v != 0.0)
+        && matrix.values().all(|v| v != 0.0)
 }
 
 /// Some columns, as a matrix of the same kind.

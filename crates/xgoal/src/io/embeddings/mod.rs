@@ -20,12 +20,17 @@ pub use npy::ids_path;
 
 use crate::error::{Error, ParseError, Result};
 use crate::graph::{Labels, MultiplexGraph, check_ids};
+use crate::io::atomic::Pending;
 use crate::io::table::write::Values;
 use crate::io::table::{Format as TableFormat, Ids};
 use crate::matrix::Dense;
 use crate::settings::choices::choices;
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 choices! {
@@ -160,13 +165,13 @@ impl<'a> Rows<'a> {
         self.ids.map_or_else(|| row.to_string(), |ids| ids[row].clone())
     }
 
-    /// The ids as a column of a table: numbers where they are numbers.
-    fn column(&self, rows: usize) -> Values<'static> {
+    /// Some ids as a column of a table: numbers where they are numbers.
+    fn column(&self, rows: Range<usize>) -> Values<'static> {
         if self.integers {
             let number = |row| self.id(row).parse().expect("ids of whole numbers");
-            return Values::Integers((0..rows).map(number).collect());
+            return Values::Integers(rows.map(number).collect());
         }
-        Values::Texts((0..rows).map(|row| self.id(row)).collect())
+        Values::Texts(rows.map(|row| self.id(row)).collect())
     }
 
     /// The class of a row, empty where it is unknown; nothing where no class is known.
@@ -183,22 +188,100 @@ pub fn write<'a>(
     embeddings: &Dense,
     rows: impl Into<Rows<'a>>,
 ) -> Result<Vec<PathBuf>> {
-    let rows = rows.into();
-    if embeddings.rows() != rows.count {
-        return Err(Error::Data(format!(
-            "{} embeddings for {} nodes",
-            embeddings.rows(),
-            rows.count
-        )));
+    let mut writer = Writer::new(path, format, embeddings.cols(), rows)?;
+    writer.push(embeddings)?;
+    writer.finish()
+}
+
+/// Embeddings on their way into a file, some rows after the others. Nothing is there under the file's name before the end.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    path: PathBuf,
+    format: Format,
+    layout: Box<dyn Layout>,
+    file: Pending,
+    rows: Rows<'a>,
+    written: usize,
+}
+
+/// How rows become a file.
+trait Layout: fmt::Debug {
+    /// What comes before them.
+    fn begin(&mut self, file: &mut dyn Write, rows: &Rows<'_>) -> io::Result<()>;
+
+    /// Rows from the given one on.
+    fn rows(
+        &mut self,
+        file: &mut dyn Write,
+        rows: &Rows<'_>,
+        first: usize,
+        some: &Dense,
+    ) -> io::Result<()>;
+
+    /// What comes after them, or in places that were left free for it.
+    fn end(&mut self, _file: &mut File, _rows: &Rows<'_>) -> io::Result<()> {
+        Ok(())
     }
-    match format {
-        Format::Npy => npy::write(path, embeddings, &rows),
-        Format::Parquet => parquet::write(path, embeddings, &rows),
-        Format::Csv => table::write(path, b',', embeddings, &rows),
-        Format::Tsv => table::write(path, b'\t', embeddings, &rows),
-        Format::Safetensors => safetensors::write(path, embeddings, &rows),
-        Format::Word2vec => word2vec::write(path, embeddings, &rows),
-        Format::Projector => projector::write(path, embeddings, &rows),
+}
+
+impl<'a> Writer<'a> {
+    /// For rows of so many numbers.
+    pub fn new(
+        path: &Path,
+        format: Format,
+        columns: usize,
+        rows: impl Into<Rows<'a>>,
+    ) -> Result<Self> {
+        let rows = rows.into();
+        let mut layout: Box<dyn Layout> = match format {
+            Format::Npy => Box::new(npy::Npy { columns }),
+            Format::Parquet => Box::new(parquet::Vectors::new(columns)),
+            Format::Csv => Box::new(table::Lines { separator: b',', columns }),
+            Format::Tsv => Box::new(table::Lines { separator: b'\t', columns }),
+            Format::Safetensors => Box::new(safetensors::tensor(path, columns, &rows)?),
+            Format::Word2vec => Box::new(word2vec::Words { columns }),
+            Format::Projector => Box::new(projector::Vectors),
+        };
+        let mut file = Pending::new(path)?;
+        file.write(|file| layout.begin(file, &rows))?;
+        Ok(Self { path: path.to_path_buf(), format, layout, file, rows, written: 0 })
+    }
+
+    /// The next rows.
+    pub fn push(&mut self, some: &Dense) -> Result<()> {
+        let Self { layout, file, rows, written, .. } = self;
+        let first = *written;
+        *written += some.rows();
+        if *written > rows.count {
+            return self.check();
+        }
+        file.write(|file| {
+            let mut writer = BufWriter::new(file);
+            layout.rows(&mut writer, rows, first, some)?;
+            writer.flush()
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { written, rows: Rows { count, .. }, .. } = self;
+        match written == count {
+            true => Ok(()),
+            false => Err(Error::Data(format!("{written} embeddings for {count} nodes"))),
+        }
+    }
+
+    /// Puts the file into its place, and those of ids beside it, and returns all of them.
+    pub fn finish(self) -> Result<Vec<PathBuf>> {
+        self.check()?;
+        let Self { path, format, mut layout, mut file, rows, .. } = self;
+        file.write(|file| layout.end(file, &rows))?;
+        let beside = match format {
+            Format::Npy => Some(npy::write_ids(&path, &rows)?),
+            Format::Projector => Some(projector::write_metadata(&path, &rows)?),
+            _ => None,
+        };
+        file.put()?;
+        Ok(std::iter::once(path).chain(beside).collect())
     }
 }
 

@@ -1,9 +1,10 @@
 //! A `.npy` matrix and, beside it, the ids of its rows: one per line, or a JSON list where an id has a line break.
 
-use super::{Embeddings, Rows};
+use super::{Embeddings, Layout, Rows};
 use crate::error::{Error, ParseError, Result};
 use crate::io::{atomic, npy, open};
 use crate::matrix::Dense;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Where the ids of an embedding file stand: `ids.txt` in a run folder, else `NAME.ids.txt`.
@@ -19,8 +20,31 @@ pub(super) fn json_path(embeddings: &Path) -> PathBuf {
     ids_path(embeddings).with_extension("json")
 }
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
-    let all = 0..embeddings.rows();
+/// Row after row.
+#[derive(Debug)]
+pub(super) struct Npy {
+    pub columns: usize,
+}
+
+impl Layout for Npy {
+    fn begin(&mut self, file: &mut dyn Write, rows: &Rows<'_>) -> io::Result<()> {
+        npy::write_header(file, "<f4", &[rows.count, self.columns])
+    }
+
+    fn rows(
+        &mut self,
+        file: &mut dyn Write,
+        _: &Rows<'_>,
+        _: usize,
+        some: &Dense,
+    ) -> io::Result<()> {
+        npy::write_numbers(file, some.values(), f32::to_le_bytes)
+    }
+}
+
+/// Writes the file beside the embeddings'.
+pub(super) fn write_ids(path: &Path, rows: &Rows<'_>) -> Result<PathBuf> {
+    let all = 0..rows.count;
     let (lines, json) = (ids_path(path), json_path(path));
     let broken = all.clone().any(|row| rows.id(row).contains(['\n', '\r']));
     let (ids, other) = if broken { (json, lines) } else { (lines, json) };
@@ -33,11 +57,9 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<
     })?;
     // Ids of embeddings that were here before belong to no file now.
     match std::fs::remove_file(&other) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&other, e)),
-        _ => {}
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&other, e)),
+        _ => Ok(ids),
     }
-    atomic::write(path, |w| npy::write_f32(w, embeddings))?;
-    Ok(vec![path.to_path_buf(), ids])
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {

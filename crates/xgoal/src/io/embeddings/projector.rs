@@ -3,10 +3,11 @@
 //! A single column of metadata has no header; with classes there are two, under `id` and `class`. A tab, a line break
 //! and a backslash of an id are written as in Rust: `\t`, `\n`, `\r`, `\\`.
 
-use super::{Embeddings, Rows};
+use super::{Embeddings, Layout, Rows};
 use crate::error::{ParseError, Result};
 use crate::io::{atomic, open};
 use crate::matrix::Dense;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "id\tclass";
@@ -18,13 +19,40 @@ pub(super) fn metadata_path(vectors: &Path) -> PathBuf {
     vectors.with_file_name(format!("{stem}.metadata.tsv"))
 }
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
+/// A line for each row.
+#[derive(Debug)]
+pub(super) struct Vectors;
+
+impl Layout for Vectors {
+    fn begin(&mut self, _: &mut dyn Write, _: &Rows<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rows(
+        &mut self,
+        file: &mut dyn Write,
+        _: &Rows<'_>,
+        _: usize,
+        some: &Dense,
+    ) -> io::Result<()> {
+        for row in 0..some.rows() {
+            for (i, value) in some.row(row).iter().enumerate() {
+                write!(file, "{}{value}", if i == 0 { "" } else { "\t" })?;
+            }
+            file.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the file of the ids.
+pub(super) fn write_metadata(path: &Path, rows: &Rows<'_>) -> Result<PathBuf> {
     let metadata = metadata_path(path);
     atomic::write(&metadata, |w| {
-        if rows.class(0).is_some() {
+        if rows.count > 0 && rows.class(0).is_some() {
             writeln!(w, "{HEADER}")?;
         }
-        for row in 0..embeddings.rows() {
+        for row in 0..rows.count {
             w.write_all(escaped(&rows.id(row)).as_bytes())?;
             if let Some(class) = rows.class(row) {
                 write!(w, "\t{}", escaped(class))?;
@@ -33,16 +61,7 @@ pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<
         }
         Ok(())
     })?;
-    atomic::write(path, |w| {
-        for row in 0..embeddings.rows() {
-            for (i, value) in embeddings.row(row).iter().enumerate() {
-                write!(w, "{}{value}", if i == 0 { "" } else { "\t" })?;
-            }
-            w.write_all(b"\n")?;
-        }
-        Ok(())
-    })?;
-    Ok(vec![path.to_path_buf(), metadata])
+    Ok(metadata)
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {

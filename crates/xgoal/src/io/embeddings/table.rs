@@ -1,44 +1,50 @@
 //! Tables: a column `id` and a column per dimension (CSV, TSV), or `id` and `vector` (Parquet).
 
-use super::{Embeddings, Rows};
+use super::{Embeddings, Layout, Rows};
 use crate::error::Result;
-use crate::io::atomic;
 use crate::io::table::write::push_field;
 use crate::io::table::{Batch, Column, Format, Table};
 use crate::matrix::Dense;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::Path;
 
-pub(super) fn write(
-    path: &Path,
-    separator: u8,
-    embeddings: &Dense,
-    rows: &Rows<'_>,
-) -> Result<Vec<PathBuf>> {
-    atomic::write(path, |w| {
-        w.write_all(b"id")?;
-        for column in 0..embeddings.cols() {
-            w.write_all(&[separator])?;
-            write!(w, "e{column}")?;
-        }
-        w.write_all(b"\n")?;
-        let mut line = Vec::new();
-        for row in 0..embeddings.rows() {
-            line.clear();
-            push_field(&mut line, separator, &rows.id(row));
-            for value in embeddings.row(row) {
-                // The shortest digits that are read back as the same number.
-                write!(line, "{}{value}", separator as char)?;
-            }
-            line.push(b'\n');
-            w.write_all(&line)?;
-        }
-        Ok(())
-    })?;
-    Ok(vec![path.to_path_buf()])
+/// A line for each row.
+#[derive(Debug)]
+pub(super) struct Lines {
+    pub separator: u8,
+    pub columns: usize,
 }
 
-/// Reads what `write` and its Parquet sister wrote, or any table of an `id` and numbers.
+impl Layout for Lines {
+    fn begin(&mut self, file: &mut dyn Write, _: &Rows<'_>) -> io::Result<()> {
+        let separator = self.separator as char;
+        let names: String = (0..self.columns).map(|c| format!("{separator}e{c}")).collect();
+        writeln!(file, "id{names}")
+    }
+
+    fn rows(
+        &mut self,
+        file: &mut dyn Write,
+        rows: &Rows<'_>,
+        first: usize,
+        some: &Dense,
+    ) -> io::Result<()> {
+        let mut line = Vec::new();
+        for row in 0..some.rows() {
+            line.clear();
+            push_field(&mut line, self.separator, &rows.id(first + row));
+            for value in some.row(row) {
+                // The shortest digits that are read back as the same number.
+                write!(line, "{}{value}", self.separator as char)?;
+            }
+            line.push(b'\n');
+            file.write_all(&line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads what is written so and its Parquet sister, or any table of an `id` and numbers.
 pub(super) fn read(path: &Path, format: Format) -> Result<Embeddings> {
     let table = Table::open_as(path, format)?;
     let mut columns = vec!["id"];

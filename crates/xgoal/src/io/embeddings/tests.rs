@@ -59,6 +59,52 @@ fn ids_and_numbers_come_back_exactly_from_every_format() {
 }
 
 #[test]
+fn blocks_of_rows_become_the_same_file_as_all_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbered = Rows::new(70_000, None).unwrap();
+    // Parquet writes so many in several groups.
+    let many = Dense::from_vec(70_000, 64, (0..70_000 * 64).map(|i| i as f32).collect()).unwrap();
+    for format in Format::ALL.iter().copied() {
+        let (graph, few) = (graph(&IDS), numbers(14, 5));
+        let (rows, all) = match format {
+            Format::Parquet => (numbered, &many),
+            _ => (Rows::from(&graph), &few),
+        };
+        let whole = file(&folder, format);
+        write(&whole, format, all, rows).unwrap();
+        let path = folder.path().join("parts").with_extension(format.extension());
+        let mut writer = Writer::new(&path, format, all.cols(), rows).unwrap();
+        let mut from = 0;
+        while from < all.rows() {
+            let to = all.rows().min(2 * from + 1);
+            let some: Vec<u32> = (from as u32..to as u32).collect();
+            writer.push(&all.select_rows(&some)).unwrap();
+            from = to;
+        }
+        assert!(!path.exists(), "{format:?}");
+        let written = writer.finish().unwrap();
+        assert_eq!(written.len(), files(&path, format).iter().filter(|f| f.exists()).count());
+        let same = std::fs::read(&path).unwrap() == std::fs::read(&whole).unwrap();
+        assert!(same, "{format:?}");
+        assert_eq!(read(&path, None).unwrap().matrix, *all);
+    }
+}
+
+#[test]
+fn a_row_for_each_node_or_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let two = graph(&["a", "b"]);
+    for format in Format::ALL.iter().copied() {
+        for rows in [1, 3] {
+            let path = file(&folder, format);
+            let refused = write(&path, format, &numbers(rows, 2), &two).unwrap_err().to_string();
+            assert_eq!(refused, format!("{rows} embeddings for 2 nodes"));
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn rows_follow_their_ids() {
     let folder = tempfile::tempdir().unwrap();
     for format in Format::ALL.iter().copied() {

@@ -3,24 +3,38 @@
 //! Words have no white space, so an id's white space, control characters and `%` are written as in URLs: `a b` is
 //! `a%20b`.
 
-use super::{Embeddings, Rows};
+use super::{Embeddings, Layout, Rows};
 use crate::error::{Error, ParseError, Result};
-use crate::io::{atomic, open};
+use crate::io::open;
 use crate::matrix::Dense;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
 
-pub(super) fn write(path: &Path, embeddings: &Dense, rows: &Rows<'_>) -> Result<Vec<PathBuf>> {
-    atomic::write(path, |w| {
-        writeln!(w, "{} {}", embeddings.rows(), embeddings.cols())?;
-        for row in 0..embeddings.rows() {
-            w.write_all(escaped(&rows.id(row)).as_bytes())?;
-            embeddings.row(row).iter().try_for_each(|value| write!(w, " {value}"))?;
-            w.write_all(b"\n")?;
+/// A line for each row.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub columns: usize,
+}
+
+impl Layout for Words {
+    fn begin(&mut self, file: &mut dyn Write, rows: &Rows<'_>) -> io::Result<()> {
+        writeln!(file, "{} {}", rows.count, self.columns)
+    }
+
+    fn rows(
+        &mut self,
+        file: &mut dyn Write,
+        rows: &Rows<'_>,
+        first: usize,
+        some: &Dense,
+    ) -> io::Result<()> {
+        for row in 0..some.rows() {
+            file.write_all(escaped(&rows.id(first + row)).as_bytes())?;
+            some.row(row).iter().try_for_each(|value| write!(file, " {value}"))?;
+            file.write_all(b"\n")?;
         }
         Ok(())
-    })?;
-    Ok(vec![path.to_path_buf()])
+    }
 }
 
 pub(super) fn read(path: &Path) -> Result<Embeddings> {

@@ -145,8 +145,7 @@ fn graph(
     for layer in wanted {
         let matrix = layers::read(&reading, layer, &nodes, &mut report)?;
         // What one layer takes is no longer there for the next.
-        let taken = (8 * (matrix.nnz() + matrix.rows())) as u64;
-        reading.memory = reading.memory.map(|free| free.saturating_sub(taken));
+        reading.memory = reading.memory.map(|free| free.saturating_sub(matrix.bytes()));
         matrices.push(matrix);
     }
     let count = nodes.count();

@@ -108,7 +108,7 @@ fn numbers_at_one_place_are_summed_and_bools_stay_bools() {
             ("A.shape.npy", list(&[2, 2])),
         ];
         match &read(&files).unwrap()[0].array {
-            Array::Matrix(Matrix::Sparse(layer)) => layer.values().to_vec(),
+            Array::Matrix(Matrix::Sparse(layer)) => layer.values().collect::<Vec<_>>(),
             other => panic!("{other:?}"),
         }
     };

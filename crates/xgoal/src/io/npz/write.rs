@@ -45,12 +45,13 @@ impl SparseRows for Csr {
 
     fn each(&self, hand: &mut dyn FnMut(&Rows) -> io::Result<()>) -> io::Result<()> {
         for from in (0..self.rows()).step_by(CHUNK) {
-            let pointers = &self.indptr()[from..(from + CHUNK).min(self.rows()) + 1];
+            let to = (from + CHUNK).min(self.rows());
+            let pointers = &self.indptr()[from..=to];
             let entries = pointers[0]..pointers[pointers.len() - 1];
             hand(&Rows {
                 ends: pointers[1..].iter().map(|end| end - entries.start).collect(),
-                columns: self.indices()[entries.clone()].to_vec(),
-                values: self.values()[entries].to_vec(),
+                columns: self.indices()[entries].to_vec(),
+                values: (from..to).flat_map(|r| self.row(r).1).copied().collect(),
             })?;
         }
         Ok(())

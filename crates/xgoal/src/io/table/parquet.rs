@@ -22,9 +22,9 @@ pub(super) use reader::ParquetTable;
 #[cfg(not(feature = "parquet"))]
 pub(super) use without::ParquetTable;
 #[cfg(not(feature = "parquet"))]
-pub(crate) use without::write;
+pub(crate) use without::{Groups, write};
 #[cfg(feature = "parquet")]
-pub(crate) use writer::write;
+pub(crate) use writer::{Groups, write};
 
 #[cfg(all(test, feature = "parquet"))]
 mod tests;

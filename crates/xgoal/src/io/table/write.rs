@@ -1,7 +1,8 @@
 //! Tables out again: CSV and TSV, and Parquet.
 
 use super::Format;
-pub(crate) use super::parquet::write as parquet;
+pub(crate) use super::parquet::Groups;
+use super::parquet::write as parquet;
 use crate::error::{ParseError, Result};
 use crate::io::atomic;
 use crate::matrix::Dense;

@@ -10,55 +10,90 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Numbers of one row group, about, and its rows at most.
-const GROUP: usize = 1 << 24;
+const GROUP: usize = 1 << 22;
 const ROWS: usize = 1 << 20;
 
+/// Columns as a table in the making has them.
+type Columns<'a> = [(&'a str, Values<'a>)];
+
 /// Writes columns of equal length.
-pub(crate) fn write(path: &Path, rows: usize, columns: &[(&str, Values<'_>)]) -> Result<()> {
+pub(crate) fn write(path: &Path, rows: usize, columns: &Columns<'_>) -> Result<()> {
     atomic::write_seekable(path, |file| {
-        let mut writer = BufWriter::new(file);
-        content(&mut writer, rows, columns).map_err(io::Error::other)?;
-        writer.flush()
+        let mut groups = Groups::begin(BufWriter::new(file), columns)?;
+        let height = groups.height();
+        for from in (0..rows).step_by(height) {
+            groups.put(columns, from..(from + height).min(rows))?;
+        }
+        groups.finish()?.flush()
     })
 }
 
-fn content(
-    writer: &mut (impl Write + Send),
-    rows: usize,
-    columns: &[(&str, Values<'_>)],
-) -> ParquetResult<()> {
-    let fields = columns.iter().map(|(name, values)| Ok(Arc::new(field(name, values)?)));
-    let fields = fields.collect::<ParquetResult<Vec<_>>>()?;
-    let schema = Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?);
-    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-    for (name, _) in columns.iter().filter(|(_, v)| matches!(v, Values::Vectors(_))) {
-        // Hardly a number of an embedding comes twice.
-        let leaf = ColumnPath::new(vec![name.to_string(), "list".into(), "element".into()]);
-        properties = properties.set_column_dictionary_enabled(leaf, false);
+/// A file on its way to `W`, group after group of rows.
+#[derive(Debug)]
+pub(crate) struct Groups<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    height: usize,
+}
+
+impl<W: Write + Send> Groups<W> {
+    /// For columns of these names and kinds, whatever rows they have.
+    pub fn begin(writer: W, columns: &Columns<'_>) -> io::Result<Self> {
+        Self::new(writer, columns).map_err(io::Error::other)
     }
-    let width = |values: &Values<'_>| match values {
-        Values::Vectors(matrix) => matrix.cols(),
-        _ => 1,
-    };
-    let height =
-        (GROUP / columns.iter().map(|(_, v)| width(v)).sum::<usize>().max(1)).clamp(1, ROWS);
-    let mut file = SerializedFileWriter::new(writer, schema, Arc::new(properties.build()))?;
-    for from in (0..rows).step_by(height) {
-        let part = from..(from + height).min(rows);
-        let mut group = file.next_row_group()?;
-        for (_, values) in columns {
-            let mut column = group.next_column()?.expect("a column for each of the schema");
-            put(&mut column, values, part.clone())?;
-            column.close()?;
+
+    fn new(writer: W, columns: &Columns<'_>) -> ParquetResult<Self> {
+        let fields = columns.iter().map(|(name, values)| Ok(Arc::new(field(name, values)?)));
+        let fields = fields.collect::<ParquetResult<Vec<_>>>()?;
+        let schema = Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?);
+        let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        for (name, _) in columns.iter().filter(|(_, v)| matches!(v, Values::Vectors(_))) {
+            // Hardly a number of an embedding comes twice.
+            let leaf = ColumnPath::new(vec![name.to_string(), "list".into(), "element".into()]);
+            properties = properties.set_column_dictionary_enabled(leaf, false);
         }
-        group.close()?;
+        let width = |values: &Values<'_>| match values {
+            Values::Vectors(matrix) => matrix.cols(),
+            _ => 1,
+        };
+        let width: usize = columns.iter().map(|(_, v)| width(v)).sum();
+        let height = (GROUP / width.max(1)).clamp(1, ROWS);
+        let file = SerializedFileWriter::new(writer, schema, Arc::new(properties.build()))?;
+        Ok(Self { file, height })
     }
-    file.close()?;
-    Ok(())
+
+    /// Rows that a group has at most.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Writes some rows as the next group.
+    pub fn put(&mut self, columns: &Columns<'_>, rows: Range<usize>) -> io::Result<()> {
+        let mut write = || {
+            let mut group = self.file.next_row_group()?;
+            for (_, values) in columns {
+                let mut column = group.next_column()?.expect("a column for each of the schema");
+                put(&mut column, values, rows.clone())?;
+                column.close()?;
+            }
+            group.close().map(|_| ())
+        };
+        write().map_err(io::Error::other)
+    }
+
+    /// Where it goes; some of it may not have got there yet.
+    pub fn writer(&mut self) -> &mut W {
+        self.file.inner_mut()
+    }
+
+    /// Writes what comes after the rows.
+    pub fn finish(self) -> io::Result<W> {
+        self.file.into_inner().map_err(io::Error::other)
+    }
 }
 
 fn field(name: &str, values: &Values<'_>) -> ParquetResult<Type> {
@@ -88,7 +123,7 @@ fn field(name: &str, values: &Values<'_>) -> ParquetResult<Type> {
 fn put(
     column: &mut SerializedColumnWriter<'_>,
     values: &Values<'_>,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
 ) -> ParquetResult<()> {
     match values {
         Values::Texts(texts) => {
