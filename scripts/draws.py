@@ -40,25 +40,11 @@ class Stream:
         return self.word(i) * bound >> 64
 
     def permutation(self, n):
-        """Four rounds of a Feistel network over the least power of two that holds n, again and
-        again until the place is below n."""
-        bits = max((n - 1).bit_length(), 2)
-        below = bits // 2
-        masks = (1 << below) - 1, (1 << bits - below) - 1
-
-        def once(x):
-            low, high = x & masks[0], x >> below
-            for turn in range(4):
-                high ^= self.word(turn << 58 | low) & masks[1]
-                low ^= self.word(turn + 4 << 58 | high) & masks[0]
-            return high << below | low
-
-        out = []
-        for i in range(n):
-            x = once(i)
-            while x >= n:
-                x = once(x)
-            out.append(x)
+        """Fisher-Yates, from the last place down."""
+        out = list(range(n))
+        for i in range(n - 1, 0, -1):
+            j = self.below(i, i + 1)
+            out[i], out[j] = out[j], out[i]
         return out
 
     def mask(self, entries, keep):

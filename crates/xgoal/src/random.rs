@@ -4,6 +4,8 @@
 //! `mix(key + (i + 1) * GOLDEN)`, the SplitMix64 sequence read at any place. Nothing depends on the
 //! order of calls, so masks are the same for any number of threads, device or split of the rows.
 
+use std::sync::Arc;
+
 /// What a stream is used for, so that two uses never share numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
@@ -162,6 +164,36 @@ impl Permutation {
             low ^= self.stream.word((round + 4) << 58 | high) & mask[0];
         }
         high << self.bits[0] | low
+    }
+}
+
+/// A permutation of a graph's nodes.
+#[derive(Debug, Clone)]
+pub enum Shuffle {
+    /// Read from a table, where all nodes are visited anyway.
+    Table(Arc<[u32]>),
+    /// Without one, for steps that visit few nodes of many.
+    Network(Permutation),
+}
+
+impl Shuffle {
+    /// One of so many nodes, of which a step visits some or all.
+    pub fn new(stream: Stream, nodes: usize, visited: usize) -> Self {
+        if visited < nodes {
+            return Self::Network(Permutation::new(stream, nodes));
+        }
+        let mut table = vec![0; nodes];
+        stream.permutation(&mut table);
+        Self::Table(table.into())
+    }
+
+    /// Where it takes a node.
+    #[inline]
+    pub fn at(&self, node: u32) -> u32 {
+        match self {
+            Self::Table(table) => table[node as usize],
+            Self::Network(permutation) => permutation.at(u64::from(node)) as u32,
+        }
     }
 }
 

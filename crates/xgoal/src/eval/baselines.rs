@@ -25,7 +25,7 @@ use crate::graph::preprocess::Preprocessing;
 use crate::graph::structure::structure;
 use crate::graph::{MultiplexGraph, averaging, spread};
 use crate::machine;
-use crate::matrix::{Csr, Dense, Matrix};
+use crate::matrix::{Csr, Dense, Matrix, tall};
 use crate::model::Seen;
 use crate::random::{Purpose, Stream};
 use crate::real::{Real, View, ViewMut};
@@ -234,11 +234,14 @@ fn averaged(graph: &MultiplexGraph, columns: usize, seed: u64) -> Result<Dense> 
 }
 
 fn alone(graph: &MultiplexGraph, columns: usize, seed: u64) -> Result<Dense> {
-    match graph.structure() {
+    let mut rows = match graph.structure() {
         // Found for training already.
-        Some(found) if found.cols() == columns => Ok(found.clone()),
-        _ => structure(&layers(graph), columns, Stream::new(seed, Purpose::Structure)),
-    }
+        Some(found) if found.cols() == columns => found.clone(),
+        _ => structure(&layers(graph), columns, Stream::new(seed, Purpose::Structure))?,
+    };
+    // What all nodes have in common tells none from another.
+    tall::centre(&mut rows);
+    Ok(rows)
 }
 
 /// Some rows of X, spread over all, or of A A X, over a few neighbours each.

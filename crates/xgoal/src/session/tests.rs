@@ -213,8 +213,11 @@ fn what_does_not_fit_is_not_planned() {
     let limits = |bytes| Limits { memory: Some(bytes), ..Limits::default() };
     let refused = |bytes| plan(&graph, settings(), limits(bytes)).unwrap_err();
     assert!(refused(1000).to_string().starts_with("looking at the graph"));
-    let bytes = planned(&graph).memory().bytes;
-    let given = planned(&graph).config().settings().clone();
+    // Finding structure would take more than this training.
+    let without = Settings { structure: Some(0), ..settings() };
+    let planned = plan(&graph, without, Limits::default()).unwrap();
+    let bytes = planned.memory().bytes;
+    let given = planned.config().settings().clone();
     let tight = Plan::look(&graph, given.clone(), limits(bytes - 1)).unwrap();
     assert!(tight.check().unwrap_err().to_string().starts_with("training needs"));
     Plan::look(&graph, given, limits(bytes)).unwrap().check().unwrap();
@@ -223,8 +226,9 @@ fn what_does_not_fit_is_not_planned() {
 #[test]
 fn plans_alike_share_the_layers_and_differ_in_settings() {
     let graph = graph();
-    let plan = planned(&graph);
-    let other = plan.alike(Settings { dim: 16, ..settings() }).unwrap();
+    let without = || Settings { structure: Some(0), ..settings() };
+    let plan = plan(&graph, without(), Limits::default()).unwrap();
+    let other = plan.alike(Settings { dim: 16, ..without() }).unwrap();
     assert_eq!(other.config().layer_names(), plan.config().layer_names());
     assert_eq!(other.config().settings().dim, 16);
     assert!(other.memory().bytes > plan.memory().bytes);

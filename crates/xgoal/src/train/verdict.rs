@@ -4,11 +4,11 @@
 //! them than they were,
 //!
 //! ```text
-//!     likeness(joint) < 0.9 likeness(warm-up)
+//!     likeness(joint) < 0.75 likeness(warm-up)
 //! ```
 //!
 //! with the likeness of [`Witness`]. Clusters may well cut across attributes, and a little is lost wherever nodes are pulled
-//! together; a tenth is not.
+//! together; a quarter is not.
 //!
 //! **Collapse** is said: embeddings that nearly all point one way, so that nearest nodes mean little. It is looked for while the
 //! joint stage goes on, too, every `patience` epochs (and 20 at least): where two looks that follow each other see it, and
@@ -23,7 +23,7 @@ use crate::model::mean_of_layers;
 use crate::settings::{Decision, Schedule, When};
 
 /// The share of the warm-up's likeness that the joint stage must leave.
-const LEFT: f64 = 0.9;
+const LEFT: f64 = 0.75;
 /// Less likeness than this cannot judge.
 const SAYS_NOTHING: f64 = 0.05;
 /// A mean cosine of any two nodes above which embeddings have collapsed.

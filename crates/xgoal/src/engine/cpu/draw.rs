@@ -2,7 +2,7 @@
 
 use super::mask::Mask;
 use crate::engine::Step;
-use crate::random::{Permutation, Purpose, Stream};
+use crate::random::{Purpose, Stream};
 use crate::settings::Settings;
 
 /// Masks and permutation of one layer.
@@ -56,9 +56,8 @@ impl Draw {
         let keep = 1.0 - settings.p_drop;
         self.attributes.draw(stream(Purpose::AttributeMask), keep);
         self.edges.mask.draw(stream(Purpose::EdgeMask), keep);
-        let shuffle = Permutation::new(stream(Purpose::Shuffle), self.permutation.len());
-        for (n, from) in self.permutation.iter_mut().enumerate() {
-            *from = shuffle.at(n as u64) as u32;
+        stream(Purpose::Shuffle).permutation(&mut self.permutation);
+        for (n, from) in self.permutation.iter().enumerate() {
             self.inverse[*from as usize] = n as u32;
         }
     }

@@ -4,13 +4,12 @@
 //!     d_i^v = sum_j w_ij^v,    s^v = sum_i d_i^v
 //!     F     = sum_v max(0, log(s^v w_ij^v / (d_i^v d_j^v)))     on edges alone;  F ~ U L U^T
 //!     P     = mean over i's layers of w_ij^v / d_i^v
-//!     Z     = (0.3 I + 0.7 P)^4 U |L|^(1/2),  without the mean of its rows, each at unit length
+//!     Z     = (0.3 I + 0.7 P)^4 U |L|^(1/2),  each row at unit length
 //! ```
 //!
 //! F is how much more often than by chance a walk goes from i to j (pointwise mutual information), so that neither a hub, nor a
 //! layer that joins all with all, says much. U (N x columns) holds the eigenvectors of its eigenvalues of greatest size, by
-//! subspace iteration from random columns; smoothing over neighbours takes out what edges happen to be there, and
-//! the mean is what tells no node from another. Compared with other ways in `docs/decisions/structure.md`.
+//! subspace iteration from random columns; smoothing over neighbours takes out what edges happen to be there. Compared with other ways in `docs/decisions/structure.md`.
 //!
 //! Layers count as symmetric (a directed one as the sum with its transpose), without their diagonals and what is not
 //! positive. Entries of F and P are made of the degrees when they are needed and never stored.
@@ -73,7 +72,6 @@ pub fn structure(layers: &[&Csr], columns: usize, stream: Stream) -> Result<Dens
         relations.smooth(&table, OWN, &mut next);
         std::mem::swap(&mut table, &mut next);
     }
-    tall::centre(&mut table);
     unit_rows(&mut table);
     Ok(table)
 }

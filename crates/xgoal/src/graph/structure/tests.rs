@@ -82,12 +82,6 @@ fn reference(layers: &[&Csr], columns: usize) -> Vec<f64> {
             }
         }
     }
-    let rows = held.iter().filter(|layers| **layers > 0.0).count() as f64;
-    for k in 0..columns {
-        let mean = (0..nodes).map(|n| z[n * columns + k]).sum::<f64>() / rows;
-        let joined = (0..nodes).filter(|n| held[*n] > 0.0);
-        joined.for_each(|n| z[n * columns + k] -= mean);
-    }
     let dot = |a: usize, b: usize| -> f64 {
         (0..columns).map(|k| z[a * columns + k] * z[b * columns + k]).sum()
     };

@@ -23,7 +23,7 @@ use super::rows::PerThread;
 use crate::engine::Step;
 use crate::matrix::Dense;
 use crate::model::LayerWeights;
-use crate::random::{Permutation, Purpose, Stream};
+use crate::random::{Permutation, Purpose, Shuffle, Stream};
 use crate::settings::{Augmentation, Settings};
 use rayon::prelude::*;
 
@@ -93,7 +93,7 @@ impl<T: Kernels> Batches<T> {
     ) {
         self.choose(settings.seed, step);
         for (v, views) in views.iter_mut().enumerate() {
-            let sights = sights(settings, step, v, self.source.nodes());
+            let sights = sights(settings, step, v, (self.source.nodes(), self.size));
             let cap = (CAP, draw::stream(settings.seed, Purpose::Cap, step, v));
             let wanted = neighbours(v, &self.nodes, &sights, cap);
             let operands = &mut self.operands[v];
@@ -161,7 +161,12 @@ impl<T: Kernels> Batches<T> {
 }
 
 /// The three views of a layer: the graph itself, T+ and T-.
-fn sights(settings: &Settings, step: &Step<'_>, layer: usize, nodes: usize) -> [Sight; 3] {
+fn sights(
+    settings: &Settings,
+    step: &Step<'_>,
+    layer: usize,
+    (nodes, visited): (usize, usize),
+) -> [Sight; 3] {
     let keep = 1.0 - settings.p_drop;
     let stream = |purpose| draw::stream(settings.seed, purpose, step, layer);
     let survivors = |dropped: bool, purpose| dropped.then(|| Words::new(stream(purpose), keep));
@@ -175,7 +180,7 @@ fn sights(settings: &Settings, step: &Step<'_>, layer: usize, nodes: usize) -> [
         scales: [scale(settings.drop_edges), scale(settings.drop_attributes)],
         shuffle: None,
     };
-    let shuffle = Some(Permutation::new(stream(Purpose::Shuffle), nodes));
+    let shuffle = Some(Shuffle::new(stream(Purpose::Shuffle), nodes, visited));
     [Sight::WHOLE, positive, Sight { shuffle, ..Sight::WHOLE }]
 }
 

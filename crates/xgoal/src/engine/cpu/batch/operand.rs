@@ -14,12 +14,12 @@ use super::super::mask::Words;
 use super::super::rows::PerThread;
 use super::source::{Bits, Edge, Source};
 use crate::matrix::Dense;
-use crate::random::{Permutation, Stream};
+use crate::random::{Shuffle, Stream};
 use crate::real::{View, ViewMut};
 use rayon::prelude::*;
 
 /// How a view sees the graph.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Sight {
     /// Which edges survive; all without.
     pub edges: Option<Words>,
@@ -28,7 +28,7 @@ pub struct Sight {
     /// What surviving edges and attributes are multiplied by.
     pub scales: [f32; 2],
     /// Whose attributes a node is given; its own without.
-    pub shuffle: Option<Permutation>,
+    pub shuffle: Option<Shuffle>,
 }
 
 impl Sight {
@@ -143,7 +143,7 @@ impl<'a> Attributes<'a> {
     }
 
     fn add<T: Kernels>(&mut self, node: u32, weight: T, adder: &mut Adder<T>, dense: &mut [T]) {
-        let node = self.sight.shuffle.map_or(node, |s| s.at(u64::from(node)) as u32);
+        let node = self.sight.shuffle.as_ref().map_or(node, |shuffle| shuffle.at(node));
         let scale = self.sight.scales[1];
         if let Some((first, columns, values, factor)) = self.source.sparse(node) {
             let weight = weight * T::from_f32(factor * scale);
