@@ -9,6 +9,7 @@ use xgoal::graph::{Signal, Summary};
 use xgoal::io::manifest::{ReadOptions, Report};
 use xgoal::io::source;
 use xgoal::machine;
+use xgoal::session::planning_bytes;
 use xgoal::train::MemoryEstimate;
 
 #[derive(Serialize)]
@@ -43,10 +44,10 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let (summary, signals) = (graph.summary(), graph.signals());
     let config = settings.fit_by(&graph, || signals.clone())?;
     let trained = graph.select_layers(&config.layer_names())?;
+    let training = MemoryEstimate::of(backend::DEFAULT, &trained, config.settings());
     let info = Info {
         summary,
-        memory_estimate_bytes: MemoryEstimate::of(backend::DEFAULT, &trained, config.settings())
-            .bytes,
+        memory_estimate_bytes: training.bytes.max(planning_bytes(&trained, config.settings())),
         signals,
         settings: serde_json::to_value(config.settings().to_table())?,
         reasons: config.decisions().iter().map(ToString::to_string).collect(),

@@ -15,7 +15,7 @@ mod plan;
 mod sink;
 
 pub use folder::RunFolder;
-pub use plan::{Limits, Plan, plan};
+pub use plan::{Limits, Plan, plan, planning_bytes};
 pub use sink::Sink;
 
 use crate::engine::{Engine, Prototypes, Stage};

@@ -2,6 +2,7 @@
 
 use crate::engine::Engine;
 use crate::engine::backend::{self, Backend};
+use crate::engine::cpu::finding_structure;
 use crate::error::Result;
 use crate::graph::{MultiplexGraph, Signal};
 use crate::machine::format_bytes;
@@ -110,7 +111,7 @@ impl<'a> Plan<'a> {
 
     /// Refuses what would not fit into memory.
     pub fn check(&self) -> Result<()> {
-        self.training().check(self.limits.memory)
+        self.memory().check(self.limits.memory)
     }
 
     /// The graph with the layers that are to be trained.
@@ -128,13 +129,13 @@ impl<'a> Plan<'a> {
         self.config.decisions()
     }
 
-    /// What planning and training take.
-    pub fn memory(&self) -> MemoryEstimate {
-        self.training().clone().at_least(self.before)
+    /// The most bytes that planning or training takes.
+    pub fn peak_bytes(&self) -> u64 {
+        self.memory().bytes.max(self.before)
     }
 
-    /// What the training takes; planning is over.
-    fn training(&self) -> &MemoryEstimate {
+    /// What the training takes; planning is over then.
+    pub fn memory(&self) -> &MemoryEstimate {
         let of = || MemoryEstimate::of(self.limits.backend, &self.graph, self.config.settings());
         self.memory.get_or_init(of)
     }
@@ -147,6 +148,16 @@ impl<'a> Plan<'a> {
 
 /// Columns of structure where no number is asked for.
 const COLUMNS: usize = 128;
+
+/// Bytes that planning takes where it finds structure for such settings; none where they ask for no structure.
+pub fn planning_bytes(graph: &MultiplexGraph, settings: &Settings) -> u64 {
+    match settings.structure.unwrap_or(COLUMNS) {
+        wanted if wanted > 0 && settings.structure_weight != Some(0.0) => {
+            finding_structure(graph, wanted)
+        }
+        _ => 0,
+    }
+}
 
 /// Settings and graph with as much structure beside the attributes as is asked for, or pays, and the bytes that finding it took.
 fn structured(
