@@ -87,7 +87,7 @@ pub fn run(args: &BenchArgs, output: &Output) -> anyhow::Result<Ending> {
         epochs: args.epochs,
         threads: rayon::current_num_threads(),
         peak_rss_bytes: machine::peak_rss_bytes(),
-        memory_estimate_bytes: plan.memory().bytes,
+        memory_estimate_bytes: plan.peak_bytes(),
     };
     output.result(&report, || text(&report))?;
     Ok(Ending::Done)

@@ -46,7 +46,7 @@ pub fn run(args: &InfoArgs, output: &Output) -> anyhow::Result<Ending> {
     let config = plan.config();
     let info = Info {
         summary,
-        memory_estimate_bytes: plan.memory().bytes,
+        memory_estimate_bytes: plan.peak_bytes(),
         signals,
         settings: serde_json::to_value(config.settings().to_table())?,
         reasons: config.decisions().iter().map(ToString::to_string).collect(),

@@ -117,7 +117,7 @@ impl<'a> Plan<'a> {
 
     /// Refuses what would not fit into memory.
     pub fn check(&self) -> Result<()> {
-        self.training().check(self.limits.memory)
+        self.memory().check(self.limits.memory)
     }
 
     /// The graph with the layers that are to be trained.
@@ -135,13 +135,13 @@ impl<'a> Plan<'a> {
         self.config.decisions()
     }
 
-    /// What planning and training take.
-    pub fn memory(&self) -> MemoryEstimate {
-        self.training().clone().at_least(self.before)
+    /// The most bytes that planning or training takes.
+    pub fn peak_bytes(&self) -> u64 {
+        self.memory().bytes.max(self.before)
     }
 
-    /// What the training takes; planning is over.
-    fn training(&self) -> &MemoryEstimate {
+    /// What the training takes; planning is over then.
+    pub fn memory(&self) -> &MemoryEstimate {
         let of = || MemoryEstimate::of(self.limits.backend, &self.graph, self.config.settings());
         self.memory.get_or_init(of)
     }

@@ -54,13 +54,6 @@ impl MemoryEstimate {
         }
     }
 
-    /// The same where something before took so many bytes.
-    pub(crate) fn at_least(mut self, bytes: u64) -> Self {
-        self.parts.add_planning(bytes);
-        self.bytes = self.parts.sum();
-        self
-    }
-
     /// Refuses to find structure where that does not fit, by the same limit as training; says what it takes.
     pub(crate) fn check_structure(
         graph: &MultiplexGraph,

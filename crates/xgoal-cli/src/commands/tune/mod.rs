@@ -156,7 +156,7 @@ fn threads(
     jobs: &[Job],
     plan: &Plan<'_>,
 ) -> xgoal::Result<Vec<usize>> {
-    let estimates = all.iter().map(|t| plan.with(t.config.clone()).memory());
+    let estimates = all.iter().map(|t| plan.with(t.config.clone()).memory().clone());
     let Some(largest) = estimates.max_by_key(|estimate| estimate.bytes) else {
         return Ok(Vec::new());
     };

@@ -56,8 +56,6 @@ pub struct Footprint {
     passing: u64,
     /// What looking at the attributes first takes beyond all of these.
     directions: u64,
-    /// What finding structure takes beyond all of these.
-    structure: u64,
 }
 
 impl Footprint {
@@ -66,13 +64,8 @@ impl Footprint {
         self.parts().iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Counts what planning took, where that is more than all the rest.
-    pub(crate) fn add_planning(&mut self, bytes: u64) {
-        self.structure += bytes.saturating_sub(self.sum());
-    }
-
     /// What the bytes are for, in words.
-    pub fn parts(&self) -> [(&'static str, u64); 9] {
+    pub fn parts(&self) -> [(&'static str, u64); 8] {
         [
             ("program", PROCESS),
             ("graph", self.graph),
@@ -82,7 +75,6 @@ impl Footprint {
             ("weights", self.weights),
             ("clustering or saving", self.passing),
             ("directions of the attributes", self.directions),
-            ("finding structure", self.structure),
         ]
     }
 }
@@ -216,7 +208,6 @@ impl<'a> Footprints<'a> {
             weights: 20 * weights + partial,
             passing: clustering.max(saving).max(embedding).max(weighing),
             directions: 0,
-            structure: 0,
         };
         if self.batch.is_some() {
             return Footprint {
