@@ -314,7 +314,7 @@ impl<T: Real> pulp::WithSimd for Softmax<'_, T> {
         for node in 0..labels.len() {
             logits[labels[node] as usize * BLOCK + node] -= scale;
         }
-        for class in 0..classes {
+        for (class, bias) in biases.iter_mut().enumerate() {
             // In lanes, each in the order of its nodes.
             let mut lanes = [T::default(); STRIP];
             for at in (0..labels.len()).step_by(STRIP) {
@@ -324,7 +324,7 @@ impl<T: Real> pulp::WithSimd for Softmax<'_, T> {
                 }
             }
             for lane in lanes {
-                biases[class] += lane;
+                *bias += lane;
             }
         }
     }
