@@ -123,9 +123,11 @@ def test_transform_encodes_nodes_never_seen(graph, fitted):
     assert same_bits(fitted.transform(graph.layers, graph.X), fitted.embedding_)
     part = np.arange(100)
     layers = {name: layer[part][:, part] for name, layer in graph.layers.items()}
-    Z = fitted.transform({**layers, "other": sp.eye_array(100)}, graph.X[part])
+    with pytest.warns(UserWarning, match="trained on a graph without ids"):
+        Z = fitted.transform({**layers, "other": sp.eye_array(100)}, graph.X[part])
     assert Z.shape == (100, 8) and np.isfinite(Z).all()
-    each = fitted.transform_layers(layers, graph.X[part])
+    with pytest.warns(UserWarning, match="none of 100 nodes is known"):
+        each = fitted.transform_layers(layers, graph.X[part])
     assert list(each) == fitted.layer_names_
     mean = np.average(list(each.values()), axis=0)
     np.testing.assert_allclose(mean, Z, atol=1e-6)
@@ -154,7 +156,7 @@ def test_what_columns_lost_is_kept(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 12)) + 40 * np.arange(12)
     layers = {"a": sp.random(300, 300, 0.02, "csr", random_state=rng)}
-    model = small(max_epochs=2).fit(layers, X)
+    model = small(max_epochs=2, structure=0).fit(layers, X)
     assert model.config_["normalize_columns"] == "center"
     assert same_bits(model.transform(layers, X), model.embedding_)
     assert same_bits(model.transform(layers, sp.csr_array(X)), model.embedding_)
