@@ -98,20 +98,26 @@ impl Baselines {
     ) -> Result<Self> {
         let protocol = &fewer(protocol);
         let score = |baseline: &Baseline| {
-            let rows = baseline.rows(graph, columns, protocol.seed)?;
+            let rows = baseline.rows(graph, columns.min(COLUMNS), protocol.seed)?;
             Ok((*baseline, evaluate(&rows, task, protocol)?))
         };
         Ok(Self(BASELINES.iter().map(score).collect::<Result<_>>()?))
     }
 
-    /// Bytes that finding and scoring them takes beside the graph, about.
-    pub fn bytes(graph: &MultiplexGraph, columns: usize) -> u64 {
+    /// Bytes that finding them, and scoring them on at most so many nodes, takes beside the graph, about.
+    pub fn bytes(graph: &MultiplexGraph, columns: usize, scored: usize) -> u64 {
         let nodes = graph.nodes() as u64;
         let entries: u64 = graph.layers().iter().map(|layer| layer.adjacency.nnz() as u64).sum();
-        let table = nodes * columns as u64;
+        let table = nodes * columns.min(COLUMNS) as u64;
         // Directions of all rows are sought with numbers of twice the size.
         let tables = if graph.nodes() > WHOLE { 12 } else { 32 };
-        16 * graph.attributes().stored() as u64 + 24 * (entries + nodes) + tables * table
+        // Rows that are scored, and copies of them for classifiers, k-means and the search; what training gave back is not
+        // all there again.
+        let scored = nodes.min(scored as u64) * columns as u64;
+        16 * graph.attributes().stored() as u64
+            + 24 * (entries + nodes)
+            + tables * table
+            + 48 * scored
     }
 
     /// In which scores some are as good as embeddings or better, in words; nothing where the embeddings are ahead of all.
@@ -166,7 +172,7 @@ impl Comparison {
         limit: Option<u64>,
     ) -> Result<Self> {
         let task = Task::of(graph)?;
-        let needed = Baselines::bytes(graph, embeddings.cols());
+        let needed = Baselines::bytes(graph, embeddings.cols(), most.saturating_mul(3));
         machine::check_memory_within("comparing with baselines", needed, limit)?;
         let sample = Sample::of(&task, most);
         let (all, task) = (task.test.len(), sample.task(&task));
@@ -185,6 +191,8 @@ impl Comparison {
     }
 }
 
+/// Columns of a baseline at most: directions beyond these say little, and take long to find.
+const COLUMNS: usize = 256;
 /// Nodes of a split at most, in a quick look.
 const QUICK: usize = 4096;
 /// The same times classes: what a step of a classifier has in logits.

@@ -3,6 +3,7 @@
 use super::space::{Space, Trial};
 use crate::args::TuneArgs;
 use crate::commands::trials;
+use crate::output::word;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -183,9 +184,8 @@ impl Report {
 
     /// For people to read.
     pub fn text(&self, args: &TuneArgs) -> String {
-        let (source, out) = (args.source.display(), args.out.display());
         if self.interrupted {
-            let (done, runs) = (self.runs_done, self.runs);
+            let (out, done, runs) = (args.out.display(), self.runs_done, self.runs);
             return format!(
                 "{out}: interrupted after {done} of {runs} runs; the same command goes on"
             );
@@ -201,8 +201,9 @@ impl Report {
         lines.extend(self.files.iter().map(|f| f.display().to_string()));
         if let Some(best) = self.rows.first().filter(|_| self.best.is_some()) {
             lines.push(format!("the best by {}: trial {}", self.by, best.trial));
-            lines.push(format!("  train: xgoal train {source} --out RUN --config {out}/best.toml"));
-            let runs = best.runs.iter().take(1);
+            let (source, config) = (word(&args.source), word(&args.out.join("best.toml")));
+            lines.push(format!("  train: xgoal train {source} --out RUN --config {config}"));
+            let runs = best.runs.iter().take(1).map(|run| word(Path::new(run)));
             lines.extend(runs.map(|run| format!("  look:  xgoal report {run} {source}")));
         }
         lines.join("\n")
