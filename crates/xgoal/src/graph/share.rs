@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Attributes whose likeness is chance cannot judge, and structure has its whole share. A share of 1 makes averaged
-//! structure vary as far as averaged attributes do.
+//! structure as large as averaged attributes vary.
 
 use super::MultiplexGraph;
 use super::preprocess::Preprocessing;
@@ -96,8 +96,8 @@ impl MultiplexGraph {
             Matrix::Sparse(_) if !preprocessing.makes_dense() => None,
             _ => Some(preprocessing.dense_attributes(self, preprocessing.columns(self).as_ref())),
         };
-        let attributes =
-            self.variance(nodes, cols, |node, weight, sum| match (&dense, self.attributes()) {
+        let attributes = self.variance(nodes, cols, true, |node, weight, sum| {
+            match (&dense, self.attributes()) {
                 (Some(m), _) => add(m.row(node), weight, sum),
                 (None, Matrix::Sparse(m)) => {
                     let (columns, values) = m.row(node);
@@ -106,19 +106,22 @@ impl MultiplexGraph {
                     entries.for_each(|(c, v)| sum[*c as usize] += weight * factor * v);
                 }
                 (None, Matrix::Dense(m)) => add(m.row(node), weight, sum),
-            });
-        let of_structure = self.variance(nodes, structure.cols(), |node, weight, sum| {
+            }
+        });
+        // Its rows are of unit length, and what all have in common is no reason to make them longer.
+        let of_structure = self.variance(nodes, structure.cols(), false, |node, weight, sum| {
             add(structure.row(node), weight, sum);
         });
         let ratio = (attributes / of_structure).sqrt();
         if ratio.is_finite() && ratio > 0.0 { ratio } else { 1.0 }
     }
 
-    /// How far rows of a node and the means over its neighbours in each layer, added up, vary about their mean.
+    /// How far rows of a node and the means over its neighbours in each layer, added up, vary about their mean, or about 0.
     fn variance(
         &self,
         nodes: &[usize],
         cols: usize,
+        about_mean: bool,
         row: impl Fn(usize, f32, &mut [f32]) + Sync,
     ) -> f64 {
         let blocks: Vec<(Vec<f64>, f64)> = nodes
@@ -144,7 +147,8 @@ impl MultiplexGraph {
             squares += square;
         }
         let count = nodes.len() as f64;
-        (squares - sums.iter().map(|s| s * s).sum::<f64>() / count) / count
+        let mean = if about_mean { sums.iter().map(|s| s * s).sum::<f64>() / count } else { 0.0 };
+        (squares - mean) / count
     }
 
     /// A node with a weight of 1, and its neighbours with weights that add up to 1 in each layer.
